@@ -1,0 +1,52 @@
+"""What a kernel does with its refs: a flat list of operations in source order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .kernel_call import ArrayType
+from .span import Span
+
+
+class OperationKind(StrEnum):
+    """The families of operations that rules and hovers tell apart."""
+
+    LOAD = "load"
+    STORE = "store"
+    DOT = "dot"
+    CALL = "call"
+    OPERATOR = "operator"
+    LOOP = "loop"
+    WHEN = "when"
+    DMA = "dma"
+
+
+@dataclass(frozen=True, slots=True)
+class BodyOperation:
+    """One operation.
+
+    ``name`` is the canonical dotted path (``jax.numpy.exp``) or the operator
+    (``operator.add``); ``operands`` and ``result`` are known as far as the evaluator
+    could follow shapes and dtypes; ``result_dtype_asked`` is what
+    ``preferred_element_type`` says ("" where it is not given, None where not known).
+    """
+
+    kind: OperationKind
+    name: str
+    span: Span
+    callee_span: Span
+    operands: tuple[ArrayType, ...] = ()
+    result: ArrayType | None = None
+    ref: str | None = None
+    result_dtype_asked: str | None = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelBody:
+    """The operations of one kernel function, evaluated with the refs of one call."""
+
+    kernel: str
+    span: Span
+    operations: tuple[BodyOperation, ...]
+    specialisation: str = "generic"

@@ -1,0 +1,15 @@
+"""Unknown is a value: it carries the reason, and a hover can say it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What could not be learned without running the program, and why.
+
+    ``reason`` is a clause in the reader's words: "`block_q` comes from the caller".
+    """
+
+    reason: str
