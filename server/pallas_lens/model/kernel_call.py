@@ -246,8 +246,7 @@ class KernelCall:
     alias_span: Span | None
     missing: tuple[Missing, ...] = field(default=())
     origin: str = "static"
-    """"static", "default argument", "example", "trace" or "compiler"."""
-    calls_with_example: str | None = None
+    """Where the numbers came from: static, default argument, call, example, trace or compiler."""
 
     def of_role(self, role: Role) -> tuple[Operand, ...] | Unknown:
         """The operands of one role, in order."""
