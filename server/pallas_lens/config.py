@@ -20,11 +20,13 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
+from .knowledge.chips import NAMES
+
 SECTION: Final = "pallasLens"
 PROJECT_TABLE: Final = "pallas-lens"
 ENVIRONMENT_PREFIX: Final = "PALLAS_LENS_"
 
-CHIP_NAMES: Final = ("v4", "v5e", "v5p", "v6e", "v7x")
+CHIP_NAMES: Final = NAMES
 LOG_LEVELS: Final = ("error", "warning", "info", "debug")
 
 
