@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from .span import Span
-from .symbolic import Integer
+from .symbolic import NO_FACTS, Facts, Integer
 from .unknown import Unknown
 
 Dim = Integer | Unknown
@@ -105,6 +105,8 @@ class IndexMapResult:
     kind: str
     value: Integer | Unknown
     span: Span | None = None
+    axes: frozenset[int] | None = None
+    """Grid axes that the value depends on, where they are known although the value is not (``s[i]``: axis of ``i``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +125,10 @@ class IndexMap:
 class BlockSpec:
     """A ``pl.BlockSpec``. ``block_shape`` None: the whole array."""
 
-    block_shape: tuple[BlockDimension, ...] | None | Unknown
-    index_map: IndexMap | None | Unknown
-    memory_space: MemorySpace | None | Unknown
-    buffer_count: int | None | Unknown
+    block_shape: tuple[BlockDimension, ...] | Unknown | None
+    index_map: IndexMap | Unknown | None
+    memory_space: MemorySpace | Unknown | None
+    buffer_count: int | Unknown | None
     span: Span | None
     block_shape_span: Span | None = None
     buffer_span: Span | None = None
@@ -146,7 +148,7 @@ class Operand:
     name: str
     role: Role
     array: ArrayType | Unknown
-    spec: BlockSpec | None | Unknown
+    spec: BlockSpec | Unknown | None
     memory_space: MemorySpace | Unknown
     span: Span | None
     is_tree: bool = False
@@ -157,7 +159,7 @@ class Operand:
 class SpecList:
     """``in_specs`` or ``out_specs`` as written: the entries in order (None: no spec for that one)."""
 
-    specs: tuple[BlockSpec | None | Unknown, ...] | Unknown
+    specs: tuple[BlockSpec | Unknown | None, ...] | Unknown
     span: Span | None
     is_sequence: bool | Unknown = True
 
@@ -190,7 +192,7 @@ class KernelFunction:
 class Semantics:
     """``dimension_semantics``: one entry a grid axis, lower case; None in an entry is "arbitrary"."""
 
-    entries: tuple[str | None | Unknown, ...] | Unknown
+    entries: tuple[str | Unknown | None, ...] | Unknown
     span: Span | None
     entry_spans: tuple[Span | None, ...] = ()
 
@@ -225,12 +227,12 @@ class KernelCall:
     """Keywords of ``pallas_call`` that collide with ``grid_spec`` (``grid``, ``in_specs`` …)."""
     num_scalar_prefetch: int | Unknown
     prefetch_span: Span | None
-    in_specs: SpecList | None | Unknown
-    out_specs: SpecList | None | Unknown
-    out_shape_count: int | None | Unknown
+    in_specs: SpecList | Unknown | None
+    out_specs: SpecList | Unknown | None
+    out_shape_count: int | Unknown | None
     """Number of entries of ``out_shape`` when a sequence, None when a single leaf."""
     out_shape_span: Span | None
-    argument_count: int | None | Unknown
+    argument_count: int | Unknown | None
     """Number of positional arguments of the call of the returned function; None: not called here."""
     arguments_span: Span | None
     operands: tuple[Operand, ...] | Unknown
@@ -239,11 +241,13 @@ class KernelCall:
     named_scratch: int
     """How many scratch refs are passed by keyword (dict ``scratch_shapes``)."""
     kernel: KernelFunction | Unknown
-    semantics: Semantics | None | Unknown
-    vmem_limit_bytes: Integer | None | Unknown
+    semantics: Semantics | Unknown | None
+    vmem_limit_bytes: Integer | Unknown | None
     vmem_limit_span: Span | None
     aliases: tuple[tuple[int, int], ...] | Unknown
     alias_span: Span | None
+    facts: Facts = NO_FACTS
+    """What the program has asserted about the symbols in this call."""
     missing: tuple[Missing, ...] = field(default=())
     origin: str = "static"
     """Where the numbers came from: static, default argument, call, example, trace or compiler."""

@@ -1,0 +1,155 @@
+"""The walk of the grid: how many steps, and which axis moves which operand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from .kernel_call import Dim, IndexMap
+from .symbolic import Expression, Integer, lower_bound, multiply, substitute, symbols_of, upper_bound
+from .unknown import Unknown
+
+_MOST_STEPS_WALKED = 1 << 16
+
+
+def axis_symbol(axis: int) -> str:
+    """The symbol that stands for the index along a grid axis in the results of index maps."""
+    return f"grid{axis}"
+
+
+def step_count(grid: Sequence[Dim] | Unknown) -> Integer | Unknown:
+    """Number of grid steps; 1 for an empty grid."""
+    if isinstance(grid, Unknown):
+        return grid
+    steps: Integer = 1
+    for dim in grid:
+        if isinstance(dim, Unknown):
+            return dim
+        steps = multiply(steps, dim)
+    return steps
+
+
+def axes_of(index_map: IndexMap | Unknown | None, rank: int) -> frozenset[int] | Unknown:
+    """The grid axes on which an index map depends. No map or the default one: none."""
+    if index_map is None:
+        return frozenset()
+    if isinstance(index_map, Unknown):
+        return index_map
+    if index_map.is_default:
+        return frozenset()
+    if isinstance(index_map.results, Unknown):
+        return index_map.results
+    axes: set[int] = set()
+    for result in index_map.results:
+        if result.axes is not None:
+            axes |= result.axes
+        elif isinstance(result.value, Unknown):
+            return result.value
+        else:
+            names = symbols_of(result.value)
+            axes |= {axis for axis in range(rank) if axis_symbol(axis) in names}
+    return frozenset(axes)
+
+
+def has_several_steps(dim: Dim) -> bool | None:
+    """Whether a grid dim is larger than 1; None where not known."""
+    if isinstance(dim, Unknown):
+        return None
+    least, most = lower_bound(dim), upper_bound(dim)
+    if least is not None and least > 1:
+        return True
+    return False if most is not None and most <= 1 else None
+
+
+def moves(index_map: IndexMap | Unknown | None, grid: Sequence[Dim] | Unknown) -> bool | None:
+    """Whether the window moves in the walk, as the compiler sees it; None where not known.
+
+    It looks at what the index map depends on, not at its values: ``i // 16`` moves also where ``i < 16``.
+    """
+    if isinstance(grid, Unknown):
+        rank = 0
+        if index_map is None or (isinstance(index_map, IndexMap) and index_map.is_default):
+            return False
+        if isinstance(index_map, IndexMap) and not isinstance(index_map.results, Unknown):
+            values = [result.value for result in index_map.results]
+            if all(isinstance(value, int) for value in values):
+                return False
+        return None
+    rank = len(grid)
+    axes = axes_of(index_map, rank)
+    if isinstance(axes, Unknown):
+        return False if all(has_several_steps(dim) is False for dim in grid) else None
+    answers = [has_several_steps(grid[axis]) for axis in axes if axis < rank]
+    if True in answers:
+        return True
+    return None if None in answers else False
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """How often a window is copied in the walk, and how many different blocks it visits."""
+
+    fetches: int
+    blocks: int
+
+
+def transfers(index_map: IndexMap | Unknown | None, grid: Sequence[Dim] | Unknown) -> Transfers | Unknown:
+    """The transfers of one operand, counted exactly: none where two steps in a row need the same block.
+
+    Unknown where the grid or the map is not concrete, or the walk is longer than 65536 steps.
+    """
+    if isinstance(grid, Unknown):
+        return grid
+    if index_map is None or (isinstance(index_map, IndexMap) and index_map.is_default):
+        return Transfers(1, 1)
+    if isinstance(index_map, Unknown):
+        return index_map
+    if isinstance(index_map.results, Unknown):
+        return index_map.results
+    sizes: list[int] = []
+    for dim in grid:
+        if isinstance(dim, Unknown):
+            return dim
+        if not isinstance(dim, int):
+            return Unknown(f"the grid has {dim} steps along an axis")
+        sizes.append(max(dim, 0))
+    values: list[Integer] = []
+    for result in index_map.results:
+        if isinstance(result.value, Unknown):
+            return result.value
+        values.append(result.value)
+    # Axes behind the last one that the map reads only repeat its block.
+    used = [axis for axis in range(len(sizes)) if any(axis_symbol(axis) in symbols_of(value) for value in values)]
+    walked = sizes[: used[-1] + 1] if used else []
+    steps = 1
+    for size in walked:
+        steps *= size
+    if 0 in sizes:
+        return Transfers(0, 0)
+    if steps > _MOST_STEPS_WALKED:
+        return Unknown(f"the walk is longer than {_MOST_STEPS_WALKED} steps")
+    return _walk(values, walked)
+
+
+def _walk(values: list[Integer], sizes: list[int]) -> Transfers | Unknown:
+    fetches = 0
+    before: tuple[int, ...] | None = None
+    seen: set[tuple[int, ...]] = set()
+    for step in product(*map(range, sizes)):
+        at: dict[str, Integer] = {axis_symbol(axis): index for axis, index in enumerate(step)}
+        block: list[int] = []
+        for value in values:
+            try:
+                index = value if isinstance(value, int) else substitute(value, at)
+            except ZeroDivisionError:
+                return Unknown("the index map divides by zero")
+            if isinstance(index, Expression):
+                return Unknown(f"the index map depends on {', '.join(sorted(symbols_of(index)))}")
+            block.append(index)
+        now = tuple(block)
+        if now != before:
+            fetches += 1
+            seen.add(now)
+        before = now
+    return Transfers(fetches, len(seen))
