@@ -44,3 +44,5 @@ class Finding:
     chips: tuple[str, ...] = ()
     related: tuple[Related, ...] = field(default=())
     specialisation: str = "generic"
+    tags: tuple[str, ...] = field(default=())
+    """How an editor may draw it: "deprecated" is struck through."""

@@ -91,6 +91,8 @@ class BlockDimension:
     kind: DimensionKind
     size: Dim
     span: Span | None = None
+    is_literal: bool = False
+    """The size stands at ``span`` as a number, so that a fix may write another in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +250,8 @@ class KernelCall:
     alias_span: Span | None
     facts: Facts = NO_FACTS
     """What the program has asserted about the symbols in this call."""
+    always_interpreted: bool = False
+    """``interpret`` is given and true whatever the caller says: the TPU compiler never sees the kernel."""
     missing: tuple[Missing, ...] = field(default=())
     origin: str = "static"
     """Where the numbers came from: static, default argument, call, example, trace or compiler."""

@@ -1,0 +1,1 @@
+"""Rules: what the TPU compiler refuses, one file a rule in ``catalog``."""

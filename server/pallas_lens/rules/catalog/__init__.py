@@ -1,0 +1,1 @@
+"""The rules, one file each; the file's name is the rule's name."""

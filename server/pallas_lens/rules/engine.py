@@ -1,0 +1,139 @@
+"""Runs the rules over a file's facts and makes findings of what they say.
+
+One call is evaluated several times: once for each specialisation, and in each once
+for every way ("world") that conditions of unknown outcome may go. A problem counts
+only where all worlds that have the part at fault agree on it; the same problem of
+several specialisations is one finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass, replace
+
+from pallas_lens.model.finding import Finding, Severity
+from pallas_lens.model.module_facts import CallSite, ModuleFacts, Specialised
+from pallas_lens.model.span import Span
+
+from .context import Context, module_spellings
+from .registry import all_rules
+from .rule import BodyRule, CallRule, ModuleRule, Problem, Rule
+
+_GPU_MODULES = ("jax.experimental.pallas.triton", "jax.experimental.pallas.mosaic_gpu")
+_TPU_MODULE = "jax.experimental.pallas.tpu"
+
+
+def findings(facts: ModuleFacts, context: Context) -> list[Finding]:
+    """What the rules say about one file, in no particular order."""
+    context = replace(context, modules=module_spellings(facts.api_uses))
+    rules = rules_for(facts)
+    found: list[Finding] = []
+    for rule in rules:
+        if isinstance(rule, ModuleRule):
+            found += (_finding(rule, problem, context, "generic", "") for problem in rule.check(facts, context))
+    for site in facts.sites:
+        found += site_findings(site, rules, context)
+    return found
+
+
+def rules_for(facts: ModuleFacts) -> tuple[Rule, ...]:
+    """The rules that apply to a file: one that imports GPU backends alone is spared those of the TPU."""
+    if _is_for_gpus(facts):
+        return tuple(rule for rule in all_rules() if rule.every_backend)
+    return all_rules()
+
+
+def _is_for_gpus(facts: ModuleFacts) -> bool:
+    paths = [use.path for use in facts.api_uses]
+    return any(path.startswith(_GPU_MODULES) for path in paths) and not any(
+        path.startswith(_TPU_MODULE) for path in paths
+    )
+
+
+def site_findings(site: CallSite, rules: Iterable[Rule], context: Context) -> list[Finding]:
+    """What ``rules`` say about one call site, over all its specialisations."""
+    merged: dict[tuple[str, Span], Finding] = {}
+    for specialised in site.specialisations:
+        for rule in rules:
+            for problem in _agreed_problems(rule, specialised, context):
+                finding = _finding(rule, problem, context, specialised.name, specialised.reading)
+                # The generic specialisation stands first and says the most.
+                merged.setdefault((rule.code, problem.span), finding)
+    return list(merged.values())
+
+
+def _agreed_problems(rule: Rule, specialised: Specialised, context: Context) -> Iterator[Problem]:
+    """The problems on which all worlds agree that have the part at fault."""
+    by_world: list[dict[Span, Problem]] = []
+    for number in range(len(specialised.worlds)):
+        problems: dict[Span, Problem] = {}
+        for problem in _problems(rule, specialised, number, context):
+            problems.setdefault(problem.span, problem)
+        by_world.append(problems)
+    seen: set[Span] = set()
+    for problems in by_world:
+        for span, problem in problems.items():
+            if span in seen:
+                continue
+            seen.add(span)
+            silent = [number for number, others in enumerate(by_world) if span not in others]
+            if not any(_has_part(specialised, number, span) for number in silent):
+                yield problem
+
+
+def _problems(rule: Rule, specialised: Specialised, number: int, context: Context) -> Iterable[Problem]:
+    if specialised.worlds[number].always_interpreted and not rule.every_backend:
+        return ()
+    if isinstance(rule, CallRule):
+        return rule.check(specialised.worlds[number], context)
+    if isinstance(rule, BodyRule):
+        body = specialised.bodies[number] if number < len(specialised.bodies) else None
+        return () if body is None else rule.check(body, context)
+    return ()
+
+
+def _has_part(specialised: Specialised, number: int, span: Span) -> bool:
+    """Whether a world has the part at ``span``: the same stretch of source with whatever value."""
+    if _mentions(specialised.worlds[number], span):
+        return True
+    return number < len(specialised.bodies) and _mentions(specialised.bodies[number], span)
+
+
+def _mentions(part: object, span: Span) -> bool:
+    if isinstance(part, Span):
+        return part == span
+    if isinstance(part, tuple):
+        return any(_mentions(item, span) for item in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return any(_mentions(getattr(part, one.name), span) for one in fields(part))
+    return False
+
+
+def _finding(rule: Rule, problem: Problem, context: Context, specialisation: str, reading: str) -> Finding:
+    severity = problem.severity or rule.severity
+    message = problem.message
+    chips = context.target_names
+    if problem.chips is not None and set(problem.chips) != set(chips):
+        chips = problem.chips
+        severity = Severity.WARNING if severity is Severity.ERROR else severity
+        message = f"{message} (on {_listed(chips)})"
+    if reading:
+        message = f"{message} ({reading})"
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        severity=severity,
+        span=problem.span,
+        message=message,
+        fix=problem.fix,
+        chips=chips,
+        related=problem.related,
+        specialisation=specialisation,
+        tags=problem.tags,
+    )
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+

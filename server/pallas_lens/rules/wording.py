@@ -1,0 +1,46 @@
+"""Words that rules share: counts with their noun, operands and dims by name."""
+
+from __future__ import annotations
+
+from pallas_lens.model.kernel_call import Dim, KernelCall, Operand, Role
+from pallas_lens.model.unknown import Unknown
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """"1 parameter", "2 parameters", "no parameters"."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count or 'no'} {plural or noun + 's'}"
+
+
+def is_or_are(count: int) -> str:
+    """The verb for ``count`` things."""
+    return "is" if count == 1 else "are"
+
+
+def operand_name(call: KernelCall, operand: Operand) -> str:
+    """"input 0 (`x_ref`)": which operand of its role, and the kernel's name for it."""
+    same = call.of_role(operand.role)
+    number = "" if isinstance(same, Unknown) or len(same) < 2 else f" {same.index(operand)}"
+    role = {Role.PREFETCH: "prefetched operand", Role.SCRATCH: "scratch"}.get(operand.role, operand.role.value)
+    name = f" (`{operand.name}`)" if operand.name.isidentifier() else ""
+    return f"{role}{number}{name}"
+
+
+def dim_text(dim: Dim) -> str:
+    """A dim as a reader writes it; "?" where it is not known."""
+    return "?" if isinstance(dim, Unknown) else str(dim)
+
+
+def shape_text(shape: tuple[Dim, ...]) -> str:
+    """A shape as Python prints a tuple."""
+    inner = ", ".join(map(dim_text, shape))
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"
+
+
+def bytes_text(count: int) -> str:
+    """Bytes in the unit that reads best: "16 MiB", "1.13 MiB", "512 B"."""
+    for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.2f}".rstrip("0").rstrip(".") + f" {unit}"
+    return f"{count} B"
