@@ -1,0 +1,36 @@
+"""A TPU chip as JAX knows it without one: device kind, cores, the abstract mesh, the libtpu topology."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractChip:
+    """`device_kind` and `cores` are what JAX's TPU lowering asks for, `topology` is libtpu's name of a small system."""
+
+    device_kind: str
+    cores: int
+    topology: str
+
+
+# The kinds and cores are those which libtpu 0.0.52 reports for the devices of the topology.
+CHIPS = {
+    "v4": AbstractChip("TPU v4", 2, "v4:2x2x1"),
+    "v5e": AbstractChip("TPU v5 lite", 1, "v5e:2x2"),
+    "v5p": AbstractChip("TPU v5", 2, "v5p:2x2x1"),
+    "v6e": AbstractChip("TPU v6 lite", 1, "v6e:2x2"),
+    "v7x": AbstractChip("TPU7x", 1, "tpu7x:2x2x1"),
+}
+
+
+def on_chip(chip: AbstractChip) -> contextlib.AbstractContextManager[Any]:
+    """Within it, tracing and lowering behave as on that chip; needs neither a TPU nor libtpu."""
+    device = jax.sharding.AbstractDevice(device_kind=chip.device_kind, num_cores=chip.cores, platform="tpu")
+    mesh = jax.sharding.AbstractMesh((), (), (), abstract_device=device)
+    context: contextlib.AbstractContextManager[Any] = jax.sharding.use_abstract_mesh(mesh)
+    return context
