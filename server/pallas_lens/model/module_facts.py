@@ -39,12 +39,15 @@ class Runnable:
     """A function that can be run as it stands: it has an example comment.
 
     ``function`` is the qualified name; ``span`` the name in its ``def`` line.
+    ``inputs`` and ``reference`` are the functions that comments of these names give.
     """
 
     function: str
     span: Span
     example: str
     arguments_text: str
+    inputs: str | None = None
+    reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
