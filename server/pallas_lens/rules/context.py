@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from types import MappingProxyType
 from typing import Final
 
 from pallas_lens.model.api_use import ApiUse
@@ -16,10 +14,8 @@ PALLAS: Final = "jax.experimental.pallas"
 PALLAS_TPU: Final = "jax.experimental.pallas.tpu"
 NUMPY: Final = "jax.numpy"
 
-_NO_MODULES: Final[Mapping[str, str]] = MappingProxyType({})
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Context:
     """``targets``: the chips to compile for, at least one.
 
@@ -31,9 +27,9 @@ class Context:
     targets: tuple[Chip, ...]
     jax_version: Version
     jax_version_is_known: bool
-    modules: Mapping[str, str] = field(default=_NO_MODULES)
+    modules: Mapping[str, str] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def target_names(self) -> tuple[str, ...]:
         """The names of the targets, in their order."""
         return tuple(chip.name for chip in self.targets)

@@ -59,6 +59,7 @@ class Valid:
 class Invalid:
     """A source that the compiler refuses, and the text ``at`` fault in it.
 
+    ``refusal`` is part of what JAX or the compiler says, so that it is refused for this fault and no other.
     ``at`` is the first place where that text stands, unless ``occurrence`` (from 0)
     says another. ``chips`` empty: refused on every chip. ``since`` and ``until``
     bound the JAX versions (inclusive) that refuse it.
@@ -66,6 +67,7 @@ class Invalid:
 
     source: str
     at: str
+    refusal: str
     occurrence: int = 0
     chips: tuple[str, ...] = ()
     since: str | None = None
