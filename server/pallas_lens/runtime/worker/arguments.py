@@ -71,7 +71,7 @@ def _parse(text: str, names: dict[str, str]) -> ast.Call:
     try:
         tree = ast.parse(f"_({_write_empty_dims(text, names)}\n)", mode="eval")
     except (SyntaxError, ValueError, tokenize.TokenError) as error:
-        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        reason = error.msg if isinstance(error, SyntaxError) else str(error.args[0])
         raise ExampleError(
             f"the example {text!r} is not a list of arguments such as `x=f32[8,128], block=256`: {reason}."
         ) from None

@@ -22,14 +22,18 @@ _OVER_LIMIT = re.compile(
 _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 
+class NoTopology(Exception):
+    """libtpu does not know the chip, or cannot be loaded."""
+
+
 def compile_for_chip(
     function: Callable[..., Any], arguments: Arguments, chip: AbstractChip, enter_stage: Callable[[str], None]
 ) -> Vmem | None:
     """Trace, lower and compile the function; returns the scoped VMEM it uses, None where it has no Pallas kernel.
 
-    Raises what JAX, the compiler or the user's code raises.
+    Raises what JAX, the compiler or the user's code raises, and NoTopology.
     """
-    device = topologies.get_topology_desc(platform="tpu", topology_name=chip.topology).devices[0]
+    device = _device(chip)
     of_device = AbstractChip(device.device_kind, getattr(device, "num_cores", None) or chip.cores, chip.topology)
     sharding = jax.sharding.SingleDeviceSharding(device)
     with on_chip(of_device):
@@ -43,6 +47,13 @@ def compile_for_chip(
         compiled = lowered.compile()
     used = [int(size) for size in _USED_SCOPED_VMEM.findall(compiled.as_text() or "")]
     return Vmem(max(used), None) if used else None
+
+
+def _device(chip: AbstractChip) -> Any:
+    try:
+        return topologies.get_topology_desc(platform="tpu", topology_name=chip.topology).devices[0]
+    except Exception as error:
+        raise NoTopology(f"libtpu cannot compile for {chip.topology}: {error}") from error
 
 
 def vmem_of_refusal(error: BaseException) -> Vmem | None:

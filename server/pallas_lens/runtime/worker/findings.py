@@ -9,21 +9,38 @@ from .user_position import Position, UserFile, full_text, position_of_exception
 
 _LONGEST_ORIGINAL = 20_000
 _LONGEST_MESSAGE = 1_000
+# What is the same in every message of its kind, or speaks of JAX's insides; `original` keeps it.
 _BOILERPLATE = re.compile(
-    r"\s*(For simplicity, JAX has removed its internal frames.*|Please file (a bug|an issue) at \S+|"
-    r"See details at \S+)",
-    re.DOTALL,
+    r"\s*(For simplicity, JAX has removed its internal frames.*"
+    r"|=== Source Location Trace: ===.*"
+    r"|The MLIR operation involved:.*"
+    r"|see current operation: .*"
+    r"|at location: .*"
+    r"|Please (file|report) (a bug|an issue) at:? \S+"
+    r"|See (details at )?https?://\S+( for more details\.?)?"
+    r"|Pallas encountered an internal verification error\."
+    r"|Error details:(?= )"
+    r"|^ *clock: [^\n]*)",
+    re.DOTALL | re.MULTILINE,
+)
+_COMPILER_PREFIX = re.compile(
+    r"^(INTERNAL: |RESOURCE_EXHAUSTED: |INVALID_ARGUMENT: )?"
+    r"(Mosaic failed to compile TPU kernel with MLIR module name `[^`]*` HLO name `[^`]*`: )?"
 )
 
 
 def finding_of_exception(
-    error: BaseException, kind: str, user_file: UserFile, position: Position | None = None
+    error: BaseException,
+    kind: str,
+    user_file: UserFile,
+    position: Position | None = None,
+    otherwise: Position | None = None,
 ) -> Finding:
-    """A finding for an exception, at the given position or where the exception itself says."""
+    """A finding for an exception: at `position`, else where the exception itself says, else at `otherwise`."""
     return finding(
         kind,
         message_of_exception(error),
-        position or position_of_exception(error, user_file),
+        position or position_of_exception(error, user_file) or otherwise,
         original=full_text(error)[-_LONGEST_ORIGINAL:],
         exception=qualified_name(error),
     )
@@ -41,12 +58,16 @@ def finding(
 
 
 def message_of_exception(error: BaseException) -> str:
-    """What the exception says, without the sentences that are the same in every message of JAX."""
-    text = _BOILERPLATE.sub("", str(error)).strip()
-    if len(text) > _LONGEST_MESSAGE:
-        text = text[:_LONGEST_MESSAGE].rstrip() + " …"
+    """What the exception says, with its class in front."""
     name = type(error).__name__
+    text = clean_text(str(error))
     return f"{name}: {text}" if text else name
+
+
+def clean_text(text: str) -> str:
+    """A message of JAX or the compiler without what is the same in all of them, cut where it is very long."""
+    text = _COMPILER_PREFIX.sub("", _BOILERPLATE.sub("", text)).strip()
+    return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE].rstrip() + " …"
 
 
 def qualified_name(error: BaseException) -> str:

@@ -14,8 +14,9 @@ from jax.experimental.pallas import tpu as pltpu
 from ..protocol import Comparison, Finding, OutputFacts
 from .abstract_chip import AbstractChip, on_chip
 from .arguments import Arguments
-from .findings import finding, finding_of_exception
+from .findings import clean_text, finding, finding_of_exception
 from .interpret_recorder import InterpretRecorder
+from .kernel_calls import KernelCalls
 from .outputs import compare, output_facts
 from .traceable import array_leaves
 from .user_position import Position, UserFile
@@ -28,6 +29,14 @@ _PARAMETERS: dict[str, Any] = {
     "num_cores_per_device": 2,
     "out_of_bounds_reads": "raise",
     "dma_execution_mode": "on_wait",
+}
+
+
+_EXPLANATIONS = {
+    "race": "Two steps of the grid that may run at the same time touch the same memory: a dim whose steps share an "
+    "output block or a scratch is not `parallel`, and a copy must be awaited before its memory is used.",
+    "revisit": "The grid comes back to an output block after it has left it, and on a TPU what it held is lost: put "
+    "the grid dims which the block's index map does not use last.",
 }
 
 
@@ -53,7 +62,7 @@ def interpret(
     `definition` is where the function is defined; findings on outputs go there when no kernel call is known. Nothing
     that the user's code raises gets out.
     """
-    recorder = InterpretRecorder(user_file)
+    recorder = InterpretRecorder(KernelCalls(user_file))
 
     def call() -> Any:
         return function(*arguments.positional, **arguments.keywords)
@@ -62,7 +71,10 @@ def interpret(
         with interpreted("nan", chip, recorder):
             outputs = jax.block_until_ready(call())
     except BaseException as error:
-        return Interpreted((_finding_of_run(error, recorder, user_file, definition),))
+        return Interpreted((finding_of_run(error, recorder, definition),))
+    if recorder.first_error is not None:
+        # A race that was printed. What the run computed depends on the order it happened to take.
+        return Interpreted((finding_of_run(recorder.first_error, recorder, definition),))
     facts = output_facts(outputs)
     expected, comparison = None, None
     if reference is not None:
@@ -73,7 +85,7 @@ def interpret(
             message = f"the reference {reference.__name__} raises {failure.message}"
             return Interpreted((dataclasses.replace(failure, message=message),), facts)
         comparison = compare(outputs, expected, reference.__name__)
-    position = recorder.last_call or definition
+    position = recorder.calls.last or definition
     found = _findings_on_outputs(outputs, expected, facts, chip, call, position)
     if comparison is not None and not comparison.matches:
         message = f"the result is not that of {comparison.reference}: {comparison.detail}."
@@ -94,14 +106,19 @@ def interpreted(uninitialised_memory: str, chip: AbstractChip, recorder: Interpr
         pltpu.reset_tpu_interpret_mode_state()
 
 
-def _finding_of_run(
-    error: BaseException, recorder: InterpretRecorder, user_file: UserFile, definition: Position | None
-) -> Finding:
+def finding_of_run(error: BaseException, recorder: InterpretRecorder, definition: Position | None) -> Finding:
+    """The finding for an exception out of interpreted code: what the recorder saw first, where it saw anything."""
+    user_file = recorder.calls.user_file
     cause = recorder.first_error
     if cause is None:
-        found = finding_of_exception(error, "exception", user_file)
-        return found if found.row is not None else finding_of_exception(error, "exception", user_file, definition)
-    return finding_of_exception(cause, _kind(cause), user_file, recorder.first_position or definition)
+        return finding_of_exception(error, "exception", user_file, otherwise=definition)
+    kind = _kind(cause)
+    found = finding_of_exception(cause, kind, user_file, position=recorder.first_position, otherwise=definition)
+    explanation = _EXPLANATIONS.get(kind)
+    if explanation is None:
+        return found
+    detail = str(cause).removeprefix("RACE DETECTED").strip()
+    return dataclasses.replace(found, message=f"{explanation} {clean_text(detail)}")
 
 
 def _kind(error: BaseException) -> str:
@@ -168,7 +185,7 @@ def _nan_as_expected(arrays: list[np.ndarray[Any, Any]], expected: Any, index: i
 def _with_zeros(chip: AbstractChip, call: Callable[[], Any]) -> list[np.ndarray[Any, Any]] | None:
     """The outputs of a second run in which memory starts as zeros, None where that run fails."""
     jax.clear_caches()
-    recorder = InterpretRecorder(UserFile("", ""))
+    recorder = InterpretRecorder(KernelCalls(UserFile("", "")))
     try:
         with interpreted("zero", chip, recorder):
             return [np.asarray(leaf) for leaf in array_leaves(jax.block_until_ready(call()))]

@@ -1,4 +1,4 @@
-"""Watches JAX's TPU interpret mode: which callback failed first, in which pallas_call, on which line of the user's.
+"""Watches JAX's TPU interpret mode: what went wrong first, and on which line of the user's.
 
 Interpret mode simulates the TPU in callbacks from compiled code, so that an exception reaches the caller as text only,
 and without the user's line. The callbacks are therefore wrapped here, where the exception and JAX's record of the
@@ -9,27 +9,24 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
-import importlib
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .user_position import Position, UserFile, position_in_traceback, position_of_caller, position_of_source_info
+from .kernel_calls import KernelCalls, Params, kernel_name, module_or_none, replaced
+from .user_position import Position, position_in_traceback, position_of_source_info
 
-_PRIMITIVES = (
-    ("jax._src.pallas.pallas_call", "pallas_call_p"),
-    ("jax._src.pallas.mpmd", "mpmd_map_p"),
-    ("jax._src.pallas.core", "core_map_p"),
-)
+_INTERPRET = "jax._src.pallas.mosaic.interpret"
+
+
+class RaceDetected(Exception):
+    """A race which this JAX version prints and does not raise."""
 
 
 class InterpretRecorder:
-    """What went wrong first, and where the kernels were called."""
+    """The first failure of the interpreted kernels. `calls` is told of every kernel call."""
 
-    def __init__(self, user_file: UserFile) -> None:
-        self._user_file = user_file
-        self._call_positions: dict[str, Position] = {}
+    def __init__(self, calls: KernelCalls) -> None:
+        self.calls = calls
         self._current_call = ""
         self._failures: list[tuple[BaseException, Position | None]] = []
 
@@ -40,38 +37,24 @@ class InterpretRecorder:
 
     @property
     def first_position(self) -> Position | None:
-        """Where the first exception belongs: the load, store or copy, else the pallas_call."""
+        """Where the first exception belongs: the load, store or copy, else the kernel call."""
         return self._failures[0][1] if self._failures else None
-
-    @property
-    def last_call(self) -> Position | None:
-        """Where the last kernel was called."""
-        return next(reversed(self._call_positions.values()), None)
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
         """Within it, every interpreted kernel is watched. What this JAX version does not have is left alone."""
-        with contextlib.ExitStack() as patches:
-            for module_name, primitive_name in _PRIMITIVES:
-                primitive = _attribute(module_name, primitive_name)
-                if primitive is not None:
-                    patches.enter_context(_replaced(primitive, "bind", self._bind))
-            interpreter = _module("jax._src.pallas.mosaic.interpret.interpret_pallas_call")
-            patches.enter_context(_replaced(interpreter, "interpret_pallas_call", self._interpret_pallas_call))
-            patches.enter_context(_replaced(_module("jax._src.callback"), "io_callback", self._io_callback))
+        interpreter = module_or_none(f"{_INTERPRET}.interpret_pallas_call")
+        with (
+            self.calls.watching(_with_parallel_prefix),
+            replaced(interpreter, "interpret_pallas_call", self._interpret_pallas_call),
+            replaced(module_or_none("jax._src.callback"), "io_callback", self._io_callback),
+            self._hearing_races(),
+        ):
             yield
-
-    def _bind(self, original: Callable[..., Any], *operands: Any, **params: Any) -> Any:
-        position = position_of_caller(sys._getframe(2), self._user_file)
-        if position is not None and "jaxpr" in params:
-            name = _kernel_name(params["jaxpr"])
-            self._call_positions.pop(name, None)
-            self._call_positions[name] = position
-        return original(*operands, **_with_parallel_prefix(params))
 
     def _interpret_pallas_call(self, original: Callable[..., Any], *operands: Any, **params: Any) -> Any:
         before = self._current_call
-        self._current_call = _kernel_name(params.get("jaxpr"))
+        self._current_call = kernel_name(params.get("jaxpr"))
         try:
             return original(*operands, **params)
         finally:
@@ -87,21 +70,43 @@ class InterpretRecorder:
             try:
                 return callback(*values, **named_values)
             except BaseException as error:
-                self._failures.append((error, self._position(error, source_info, call)))
+                self._record(error, source_info, call)
                 raise
 
         return original(watched, *operands, **params)
 
-    def _position(self, error: BaseException, source_info: object, call: str) -> Position | None:
-        return (
-            position_of_source_info(source_info, self._user_file)
-            or position_in_traceback(error.__traceback__, self._user_file)
-            or self._call_positions.get(call)
-            or self.last_call
+    @contextlib.contextmanager
+    def _hearing_races(self) -> Iterator[None]:
+        """Before 0.12, JAX prints what it knows of a race, and the kernel goes on."""
+        detector = module_or_none(f"{_INTERPRET}.race_detection_state")
+        if detector is None:
+            yield
+            return
+
+        def hear(*parts: object, **options: Any) -> None:
+            text = " ".join(map(str, parts))
+            print(text, **options)
+            if "RACE DETECTED" in text:
+                self._record(RaceDetected(text), None, self._current_call)
+
+        detector.print = hear
+        try:
+            yield
+        finally:
+            del detector.print
+
+    def _record(self, error: BaseException, source_info: object, call: str) -> None:
+        user_file = self.calls.user_file
+        position = (
+            position_of_source_info(source_info, user_file)
+            or position_in_traceback(error.__traceback__, user_file)
+            or self.calls.of_kernel(call)
+            or self.calls.last
         )
+        self._failures.append((error, position))
 
 
-def _with_parallel_prefix(params: dict[str, Any]) -> dict[str, Any]:
+def _with_parallel_prefix(params: Params) -> Params:
     """The params of a kernel, `parallel` after `arbitrary` read as `arbitrary`.
 
     The TPU takes the dimension semantics in any order, interpret mode only those with all parallel dims in front. To
@@ -120,41 +125,3 @@ def _with_parallel_prefix(params: dict[str, Any]) -> dict[str, Any]:
         for item, is_parallel in zip(semantics[prefix:], parallel[prefix:], strict=True)
     )
     return {**params, "compiler_params": dataclasses.replace(compiler_params, dimension_semantics=ordered)}
-
-
-def _kernel_name(jaxpr: Any) -> str:
-    """The kernel as JAX names it in messages, `k at file.py:12`, empty where it does not say."""
-    return str(getattr(getattr(jaxpr, "debug_info", None), "func_src_info", ""))
-
-
-def _module(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
-
-
-def _attribute(module_name: str, name: str) -> Any:
-    return getattr(_module(module_name), name, None)
-
-
-@contextlib.contextmanager
-def _replaced(owner: Any, name: str, replacement: Callable[..., Any]) -> Iterator[None]:
-    original = getattr(owner, name, None)
-    if original is None:
-        yield
-        return
-
-    @functools.wraps(original)
-    def call(*operands: Any, **params: Any) -> Any:
-        return replacement(original, *operands, **params)
-
-    had_own = name in vars(owner)
-    setattr(owner, name, call)
-    try:
-        yield
-    finally:
-        if had_own:
-            setattr(owner, name, original)
-        else:
-            delattr(owner, name)

@@ -14,10 +14,12 @@ import jax
 from ..protocol import MAIN, Job, Progress, TargetResult
 from .abstract_chip import CHIPS
 from .arguments import Arguments, evaluate_arguments, find_function
+from .compile import NoTopology, compile_for_chip, vmem_of_refusal
 from .example_arrays import ExampleError
 from .findings import finding, finding_of_exception
-from .interpret import Interpreted, interpret, interpreted
+from .interpret import Interpreted, finding_of_run, interpret, interpreted
 from .interpret_recorder import InterpretRecorder
+from .kernel_calls import KernelCalls, not_interpreted
 from .load_user_module import load_user_module, read_source
 from .lower import lower
 from .user_position import Position, UserFile
@@ -51,7 +53,7 @@ class _Runner:
         try:
             result = self._judge(target)
         except BaseException as error:
-            result = self._result_of(error)
+            result = self._failed(error)
         seconds = round(time.perf_counter() - started, 3)
         self._send(dataclasses.replace(result, seconds=seconds))
         # What JAX remembers of one chip must not answer for the next.
@@ -78,20 +80,24 @@ class _Runner:
         reference = None if job.reference is None else find_function(self._module, job.reference)
         arguments = evaluate_arguments(job.arguments, job.inputs, self._module, job.seed)
         _check_signature(function, arguments, job.function)
-        if job.mode == "lower":
-            lower(function, arguments, chip, self._enter)
-            return self._accepted()
-        if job.mode == "compile":
-            # Importing it needs a JAX with topologies, which the other modes can do without.
-            from .compile import compile_for_chip
-
-            return self._accepted(vmem=compile_for_chip(function, arguments, chip, self._enter))
-        self._enter("run")
         definition = _definition(function, self._user_file)
-        return self._interpreted(interpret(function, arguments, reference, chip, self._user_file, definition))
+        if job.mode == "interpret":
+            self._enter("run")
+            return self._interpreted(interpret(function, arguments, reference, chip, self._user_file, definition))
+        calls = KernelCalls(self._user_file)
+        try:
+            with calls.watching(not_interpreted):
+                if job.mode == "lower":
+                    lower(function, arguments, chip, self._enter)
+                    return self._accepted()
+                return self._accepted(vmem=compile_for_chip(function, arguments, chip, self._enter))
+        except Exception as error:
+            if isinstance(error, (MemoryError, NoTopology)) or self._stage == "arguments":
+                raise
+            return self._refused(error, calls.only or definition)
 
     def _run_as_program(self, chip: Any) -> TargetResult:
-        recorder = InterpretRecorder(self._user_file)
+        recorder = InterpretRecorder(KernelCalls(self._user_file))
         self._enter("run")
         try:
             with interpreted("nan", chip, recorder):
@@ -99,9 +105,9 @@ class _Runner:
         except BaseException as error:
             if isinstance(error, SystemExit) and error.code in (None, 0):
                 return self._accepted()
-            cause = recorder.first_error or error
-            found = finding_of_exception(cause, "exception", self._user_file, recorder.first_position)
-            return self._interpreted(Interpreted((found,)))
+            return self._interpreted(Interpreted((finding_of_run(error, recorder, None),)))
+        if recorder.first_error is not None:
+            return self._interpreted(Interpreted((finding_of_run(recorder.first_error, recorder, None),)))
         return self._accepted()
 
     def _accepted(self, **facts: Any) -> TargetResult:
@@ -119,23 +125,30 @@ class _Runner:
             comparison=run.comparison,
         )
 
-    def _result_of(self, error: BaseException) -> TargetResult:
-        position: Position | None = None
-        vmem = None
-        kind, verdict = "exception", "failed"
-        refusable = self._stage in ("trace", "lower", "compile") and isinstance(error, Exception)
-        if refusable and not isinstance(error, MemoryError):
-            verdict = "refused"
-            kind = "exception" if _raised_by_user(error, self._user_file) else "refused"
-        if self._stage == "compile":
-            from .compile import vmem_of_refusal
+    def _refused(self, error: Exception, otherwise: Position | None) -> TargetResult:
+        by_user = self._stage == "trace" and _raised_by_user(error, self._user_file)
+        kind = "exception" if by_user else "refused"
+        found = finding_of_exception(error, kind, self._user_file, otherwise=otherwise)
+        vmem = vmem_of_refusal(error)
+        if vmem is not None:
+            message = (
+                f"the kernel needs {_mebibytes(vmem.used)} of VMEM on {self._target}, where the limit is "
+                f"{_mebibytes(vmem.limit)}: its windows, scratch and temporaries do not fit. Use smaller blocks, or "
+                "raise vmem_limit_bytes where the chip has more."
+            )
+            found = dataclasses.replace(found, message=message)
+        return TargetResult(self._job.id, self._target, "refused", self._stage, findings=(found,), vmem=vmem)
 
-            vmem = vmem_of_refusal(error)
-        if isinstance(error, ExampleError):
-            found = finding(kind, str(error), None, exception="ExampleError")
+    def _failed(self, error: BaseException) -> TargetResult:
+        if isinstance(error, (ExampleError, NoTopology)):
+            found = finding("exception", str(error), None, exception=type(error).__name__)
         else:
-            found = finding_of_exception(error, kind, self._user_file, position)
-        return TargetResult(self._job.id, self._target, verdict, self._stage, findings=(found,), vmem=vmem)
+            found = finding_of_exception(error, "exception", self._user_file)
+        return TargetResult(self._job.id, self._target, "failed", self._stage, findings=(found,))
+
+
+def _mebibytes(count: int | None) -> str:
+    return "an unknown amount" if count is None else f"{count / 1024**2:.2f} MiB"
 
 
 def _raised_by_user(error: BaseException, user_file: UserFile) -> bool:
@@ -166,4 +179,4 @@ def _definition(function: Callable[..., Any], user_file: UserFile) -> Position |
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None or not user_file.owns(code.co_filename):
         return None
-    return user_file.line(code.co_firstlineno)
+    return user_file.definition(code.co_firstlineno)

@@ -43,6 +43,13 @@ class UserFile:
         text = self._lines[row - 1]
         return Position(row, len(text) - len(text.lstrip()) + 1, row, len(text.rstrip()) + 1)
 
+    def definition(self, row: int) -> Position | None:
+        """The `def` line of a function whose code begins in a row, which is that of its first decorator."""
+        for candidate in range(row, len(self._lines) + 1):
+            if self._lines[candidate - 1].lstrip().startswith(("def ", "async def ", "class ")):
+                return self.line(candidate)
+        return self.line(row)
+
     def span(self, row: int, byte: int, end_row: int, end_byte: int) -> Position | None:
         """A range whose columns count UTF-8 bytes from 0, as Python's code objects hold them."""
         if not (1 <= row <= end_row <= len(self._lines)) or (row, byte) >= (end_row, end_byte):
@@ -114,7 +121,8 @@ def position_in_compiler_text(text: str, user_file: UserFile) -> Position | None
         if end_column is None:
             return user_file.line(row)
         end_row = int(match["end_row"] or row)
-        return user_file.span(row, int(match["column"]) - 1, end_row, int(end_column) - 1)
+        # JAX writes the columns of Python's code objects into MLIR, from 0.
+        return user_file.span(row, int(match["column"]), end_row, int(end_column))
     return None
 
 
