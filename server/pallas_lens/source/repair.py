@@ -39,20 +39,19 @@ class Repaired:
 
 
 def repair(
-    text: str, start: int, end: StatementEnd, failure: ParseFailure | None, cursor_row: int | None, parser: Parser
+    text: str, start: int, end: StatementEnd, suspects: list[int], cursor_row: int | None, parser: Parser
 ) -> Repaired | None:
-    """Replace the logical line at the cursor, or that of the syntax error, and read the statement again.
+    """Replace the logical line at the cursor, or those of ``suspects``, and read the statement again.
 
     The statement's end is looked for again too, because what is being typed may have
     opened a bracket or string that swallowed the statements below. Rows count from the
-    line of ``start``. ``failure`` is None for a text that cannot parse as it stands.
+    line of ``start``.
     """
     attempt = _Attempt(text, start, end, parser)
-    culprit = failure.row if failure is not None else text.count("\n", start, end.opener or start)
     last_row = text.count("\n", start, end.offset)
     cursor = cursor_row if cursor_row is not None and 0 <= cursor_row <= last_row else None
     tried: set[frozenset[int]] = set()
-    waiting: list[frozenset[int]] = [frozenset({culprit})]
+    waiting: list[frozenset[int]] = [frozenset({row}) for row in suspects]
     if cursor is not None:
         waiting.insert(0, frozenset({cursor}))
     while waiting and len(tried) < _ATTEMPTS:
@@ -109,7 +108,7 @@ class _Attempt:
             row = self._code_row(wanted)
             first, last = self._region(row)
             replaced.update(range(first, last + 1))
-            lines[first] = _stand_in(lines[first], self._deeper_below(first, last))
+            lines[first] = _stand_in(lines[first], first == 0, self._deeper_below(first, last))
             lines[first + 1 : last + 1] = [""] * (last - first)
         text = self._head + "\n".join(lines)
         end = statement_end(text, self._start)
@@ -155,21 +154,24 @@ class _Attempt:
     def _header_row(self) -> int:
         """The row of the line that names the statement, below its decorators."""
         row = 0
-        while self._lines[row].startswith("@") and row < self._last_row:
+        while row < self._last_row and self._lines[row].startswith("@"):
             row = logical_line(self._text, self._start, row)[1] + 1
         return row
 
 
-def _stand_in(line: str, deeper_below: bool) -> str:
+def _stand_in(line: str, is_first: bool, deeper_below: bool) -> str:
     """A line that parses where ``line`` stands and binds no more than that did."""
     indent = line[: _indent(line)]
     if line.lstrip().startswith("@"):
-        return ""
+        return f"{indent}@_"
     definition = _DEFINITION.match(line)
     if definition:
         keyword, name = definition.groups()
         parameters = "(*_, **__)" if keyword == "def" else ""
         return f"{indent}{keyword} {name or '_'}{parameters}:" + ("" if deeper_below else " pass")
+    if not indent and not is_first:
+        # Any code at column 0 would begin another statement.
+        return ""
     return f"{indent}if 1:" if deeper_below else f"{indent}pass"
 
 

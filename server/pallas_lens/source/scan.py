@@ -8,6 +8,7 @@ expression skips the rest, so that a file of some thousand lines takes milliseco
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -21,7 +22,7 @@ _TOKEN = re.compile(
     | "(?:[^"\\\n]|\\.)*+"
     | '(?:[^'\\\n]|\\.)*+'
     | (?P<cut>["'](?:[^\\\n]|\\.)*+)
-    | \#[^\n]*+
+    | (?P<comment>\#[^\n]*+)
     | \([^()\[\]{}"'\#\n\\]*+\)
     | (?P<opening>[(\[{])
     | (?P<closing>[)\]}])
@@ -95,7 +96,7 @@ def statement_end(text: str, start: int) -> StatementEnd:
     decorator: int | None = None
     for match in _TOKEN.finditer(text, start):
         kind = match.lastgroup
-        if kind is None:
+        if kind is None or kind == "comment":
             continue
         if kind == "opening":
             if depth == 0:
@@ -131,10 +132,30 @@ def statement_end(text: str, start: int) -> StatementEnd:
     return StatementEnd(len(text), Ending.CLEAN, None, cut_string)
 
 
-def restart_in(text: str, start: int, end: int) -> int | None:
-    """The first line at column 0 inside ``text[start:end]``, but its first, that looks like a new statement."""
-    match = _RESTART.search(text, start, end)
-    return match.end() if match else None
+def begins_statement(text: str, line: int) -> bool:
+    """Whether the code line at ``line`` can only begin a statement, whatever whole statement stands above it."""
+    return not text[line].isspace() and text[line] not in ")]}" and _BRANCH.match(text, line) is None
+
+
+def restart_in(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The first line at column 0 inside ``text[start:end]``, but its first, that looks like a new statement.
+
+    Given as the offset of that line and the offset of the bracket or string that holds it.
+    """
+    restart = _RESTART.search(text, start, end)
+    if restart is None:
+        return None
+    depth = 0
+    opener = start
+    for match in _TOKEN.finditer(text, start, end):
+        if match.end() > restart.end() or match.start() >= restart.start():
+            return restart.end(), opener if depth else min(match.start(), restart.start())
+        if match.lastgroup == "opening":
+            opener = opener if depth else match.start()
+            depth += 1
+        elif match.lastgroup == "closing":
+            depth = max(depth - 1, 0)
+    return restart.end(), opener
 
 
 def logical_line(text: str, start: int, row: int) -> tuple[int, int]:
@@ -158,3 +179,32 @@ def logical_line(text: str, start: int, row: int) -> tuple[int, int]:
                 return first, current
             first = current + 1
     return first, current + text.count("\n", offset)
+
+
+def comments(text: str) -> Iterator[tuple[int, int, str]]:
+    """The comments of ``text``: row, offset in the text, and the comment from its "#" on."""
+    row = offset = 0
+    for match in _TOKEN.finditer(text):
+        if match.lastgroup == "comment":
+            row += text.count("\n", offset, match.start())
+            offset = match.start()
+            yield row, offset, match[0]
+
+
+def joined_rows(text: str) -> dict[int, int]:
+    """Rows that begin inside a string or behind a backslash: no comment can stand at the end of the row above.
+
+    Each is given with the row where the run of such rows begins.
+    """
+    runs: dict[int, int] = {}
+    row = offset = 0
+    for match in _TOKEN.finditer(text):
+        if match.lastgroup == "line" or "\n" not in match[0]:
+            continue
+        row += text.count("\n", offset, match.start())
+        offset = match.end()
+        first = runs.get(row, row)
+        last = row + match[0].count("\n")
+        runs.update(dict.fromkeys(range(row + 1, last + 1), first))
+        row = last
+    return runs

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass, field
 
 from .repair import Repaired, largest_prefix, repair
-from .scan import Ending, StatementEnd, logical_line, restart_in, skip_gap, statement_end, without_gap
+from .scan import Ending, StatementEnd, begins_statement, logical_line, restart_in, skip_gap, statement_end, without_gap
 from .statements import Statement, leading_comments, placed
 from .syntax import ParseFailure, parse
 
@@ -62,9 +62,12 @@ def _kept_above(text: str, previous: tuple[Chunk, ...]) -> tuple[int, int]:
         offset += len(chunk.raw)
         kept += 1
     if kept:
-        # The text below may belong to the last one now: an indented line, an "else".
-        kept -= 1
-        offset = starts[kept]
+        below = skip_gap(text, offset)
+        whole = previous[kept - 1].raw.endswith("\n") and not previous[kept - 1].statement.broken
+        if not whole or below >= len(text) or not begins_statement(text, below):
+            # The text below may belong to the last one now: an indented line, an "else".
+            kept -= 1
+            offset = starts[kept]
     return kept, offset
 
 
@@ -261,14 +264,18 @@ class _Splitter:
         text = self.text
         row = text.count("\n", 0, start)
         cursor = None if self.cursor_row is None else self.cursor_row - row
-        repaired = repair(text, start, end, failure, cursor, self._parse_again)
+        restart = restart_in(text, start, end.offset)
+        openers = [end.opener, restart[1] if restart else None]
+        suspects = [text.count("\n", start, opener) for opener in openers if opener is not None]
+        if failure is not None:
+            suspects.append(failure.row)
+        repaired = repair(text, start, end, suspects, cursor, self._parse_again)
         if repaired is not None:
             body_end = _offset_of_row(text, start, repaired.rows) - 1
             body = text[start : min(max(body_end, start), len(text))]
             statement = self._from_repaired(body, start, repaired)
         else:
-            restart = restart_in(text, max(start, end.opener or start), end.offset)
-            body_end = without_gap(text, start, end.offset if restart is None else restart)
+            body_end = without_gap(text, start, restart[0] if restart else end.offset)
             body = text[start:body_end]
             statement = self._last_good(body, start) or self._from_prefix(body, failure)
         return self._add(offset, start, start + len(body), statement, end)

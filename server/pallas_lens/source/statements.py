@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
 from pallas_lens.model.span import Span
 
+from .scan import comments, joined_rows
+
 
 @dataclass(frozen=True, slots=True)
-class LeadingComment:
-    """A ``# pallas-lens:`` comment in the gap above a statement.
+class Comment:
+    """A ``# pallas-lens:`` comment, placed relative to the first line of a statement.
 
-    ``row`` counts from the statement's first line and so is negative; ``text`` begins with "#".
+    ``row`` is negative in the gap above the statement; ``text`` runs from the "#" to the
+    end of the line. ``first_row`` differs from ``row`` where the comment ends a line that
+    begins inside a string or behind a backslash: it is the row where that line begins.
     """
 
     row: int
     column: int
     text: str
+    first_row: int
 
 
 class Statement:
@@ -39,11 +44,22 @@ class Statement:
     - ``leading_comments``: comments above it that speak to us; no part of ``text``.
     """
 
-    __slots__ = ("_kept_rows", "_lines", "anchor", "broken", "leading_comments", "occurrence", "parsed", "text", "tree")
+    __slots__ = (
+        "_comments",
+        "_kept_rows",
+        "_lines",
+        "anchor",
+        "broken",
+        "leading_comments",
+        "occurrence",
+        "parsed",
+        "text",
+        "tree",
+    )
 
     anchor: str
     broken: bool
-    leading_comments: tuple[LeadingComment, ...]
+    leading_comments: tuple[Comment, ...]
     occurrence: int
     parsed: str
     text: str
@@ -55,7 +71,7 @@ class Statement:
         tree: tuple[ast.stmt, ...],
         parsed: str | None = None,
         occurrence: int = 0,
-        leading_comments: tuple[LeadingComment, ...] = (),
+        leading_comments: tuple[Comment, ...] = (),
         anchor: str | None = None,
     ) -> None:
         self.text = text
@@ -65,6 +81,7 @@ class Statement:
         self.occurrence = occurrence
         self.leading_comments = leading_comments
         self.anchor = anchor or _anchor(self.parsed, occurrence)
+        self._comments: tuple[Comment, ...] | None = None
         self._lines: tuple[str, ...] | None = None
         self._kept_rows: tuple[int, int, int] | None = None
 
@@ -77,6 +94,13 @@ class Statement:
         if self._lines is None:
             self._lines = tuple(self.text.split("\n"))
         return self._lines
+
+    @property
+    def comments(self) -> tuple[Comment, ...]:
+        """The comments inside ``text`` that speak to us."""
+        if self._comments is None:
+            self._comments = tuple(_comments_in(self.text)) if "pallas-lens" in self.text else ()
+        return self._comments
 
     def span(self, node: ast.AST) -> Span:
         """Where ``node`` of ``tree`` stands; a node without a place of its own covers its children."""
@@ -113,7 +137,7 @@ class Statement:
         return self._kept_rows
 
 
-def placed(statement: Statement, occurrence: int, leading_comments: tuple[LeadingComment, ...]) -> Statement:
+def placed(statement: Statement, occurrence: int, leading_comments: tuple[Comment, ...]) -> Statement:
     """The statement as the ``occurrence``-th of its kind, below these comments; itself where that is so already."""
     if statement.occurrence == occurrence and statement.leading_comments == leading_comments:
         return statement
@@ -126,19 +150,25 @@ def placed(statement: Statement, occurrence: int, leading_comments: tuple[Leadin
     )
 
 
-def leading_comments(gap: str) -> tuple[LeadingComment, ...]:
+def leading_comments(gap: str) -> tuple[Comment, ...]:
     """The comments of a gap that speak to us, as seen from the statement below it."""
     if "pallas-lens" not in gap:
         return ()
     lines = gap.split("\n")[:-1]
-    return tuple(_speaking(enumerate(lines, -len(lines))))
+    return tuple(
+        Comment(row, line.index("#"), line[line.index("#") :].rstrip(), row)
+        for row, line in enumerate(lines, -len(lines))
+        if line.strip().startswith("#") and "pallas-lens" in line
+    )
 
 
-def _speaking(lines: Iterable[tuple[int, str]]) -> Iterable[LeadingComment]:
-    for row, line in lines:
-        comment = line.strip()
-        if comment.startswith("#") and "pallas-lens" in comment:
-            yield LeadingComment(row, line.index("#"), comment)
+def _comments_in(text: str) -> Iterator[Comment]:
+    runs: dict[int, int] | None = None
+    for row, offset, comment in comments(text):
+        if "pallas-lens" in comment:
+            runs = joined_rows(text) if runs is None else runs
+            column = offset - text.rfind("\n", 0, offset) - 1
+            yield Comment(row, column, comment.rstrip(), runs.get(row, row))
 
 
 def _anchor(text: str, occurrence: int) -> str:
