@@ -26,7 +26,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 _DIRECTIVE = re.compile(r"#\s*pallas-lens\s*:\s*(?P<body>.*)")
 _EXAMPLE = re.compile(r"example\b\s*(?:(?P<name>[\w-]+)\s*:(?!=))?\s*(?P<arguments>.*)")
 _SETTING = re.compile(r"(?P<key>inputs|reference)\s*=\s*(?P<value>.*)")
-_IGNORE = re.compile(
+IGNORE = re.compile(
     r"#\s*pallas-lens\s*:\s*(?P<kind>ignore(?:-file)?)(?![\w-])\s*(?:\[(?P<names>[^\]]*)(?P<closed>\])?)?"
 )
 _FUNCTION_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -124,7 +124,7 @@ def suppressions(document: Document) -> Suppressions:
         return Suppressions(())
     found: list[Suppression] = []
     for place in _placed_comments(document):
-        for match in _IGNORE.finditer(place.comment.text):
+        for match in IGNORE.finditer(place.comment.text):
             whole_file = match["kind"] == "ignore-file"
             if _ignore_problem(match, place) is None:
                 names = _names(match)
@@ -304,7 +304,7 @@ def _dim(expression: ast.expr) -> int | ast.expr:
 
 
 def _problem(place: _Placed, examples: dict[tuple[Statement, Comment], str | None]) -> str | None:
-    ignores = list(_IGNORE.finditer(place.comment.text))
+    ignores = list(IGNORE.finditer(place.comment.text))
     if ignores:
         return next((fault for match in ignores if (fault := _ignore_problem(match, place)) is not None), None)
     directive = _DIRECTIVE.match(place.comment.text)

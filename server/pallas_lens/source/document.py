@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
@@ -17,11 +18,21 @@ from .statements import Statement
 _NEWLINE = re.compile(r"\r\n?")
 
 
+@dataclass(frozen=True, slots=True)
+class CellRows:
+    """A code cell of a notebook: its number among all cells, from 1, and the rows of the document it takes."""
+
+    number: int
+    first_row: int
+    row_count: int
+
+
 class Document:
     """One version of one file; immutable as far as can be seen from outside.
 
     Rows and columns count from 0, columns in code points, ends are exclusive. A text
-    without "pallas" is parsed only when its statements are asked for.
+    without "pallas" is parsed only when its statements are asked for. ``cells`` says which
+    rows are which cell of a notebook; a plain file has none.
     """
 
     __slots__ = (
@@ -32,6 +43,7 @@ class Document:
         "_rows",
         "_source",
         "_statements",
+        "cells",
         "path",
         "text",
         "uri",
@@ -42,8 +54,10 @@ class Document:
     uri: str
     version: int
     text: str
+    cells: tuple[CellRows, ...]
 
-    def __init__(self, path: Path | None, uri: str, version: int, text: str) -> None:
+    def __init__(self, path: Path | None, uri: str, version: int, text: str, cells: tuple[CellRows, ...] = ()) -> None:
+        self.cells = cells
         self.path = path
         self.uri = uri
         self.version = version
@@ -132,6 +146,15 @@ class Document:
         start, end = self._clamped(*start), self._clamped(*end)
         return TextRange(*start, *max(start, end))
 
+    def text_in(self, where: TextRange) -> str:
+        """The text of a range, lines ending with a newline character."""
+        lines = list(self.lines[where.start_row : where.end_row + 1])
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][: where.end_column]
+        lines[0] = lines[0][where.start_column :]
+        return "\n".join(lines)
+
     def span(self, statement: Statement, node: ast.AST) -> Span:
         """Where ``node`` of the statement's tree stands."""
         return statement.span(node)
@@ -141,21 +164,29 @@ class Document:
         return row, min(column, len(self.lines[row]))
 
 
-def open_document(path: Path | None, text: str, version: int = 0, uri: str | None = None) -> Document:
+def open_document(
+    path: Path | None, text: str, version: int = 0, uri: str | None = None, cells: tuple[CellRows, ...] = ()
+) -> Document:
     """The first version of a document."""
-    document = Document(path, uri if uri is not None else _uri(path), version, text)
+    document = Document(path, uri if uri is not None else _uri(path), version, text, cells)
     if document.mentions_pallas:
         _ = document.chunks
     return document
 
 
-def update_document(previous: Document, text: str, version: int, cursor: tuple[int, int] | None = None) -> Document:
+def update_document(
+    previous: Document,
+    text: str,
+    version: int,
+    cursor: tuple[int, int] | None = None,
+    cells: tuple[CellRows, ...] = (),
+) -> Document:
     """The next version of ``previous``, with every statement taken over that did not change.
 
     ``cursor`` is the place (row, column) of the edit: where code is half typed, that
     line is left out first.
     """
-    document = Document(previous.path, previous.uri, version, text)
+    document = Document(previous.path, previous.uri, version, text, cells)
     document._cursor_row = cursor[0] if cursor is not None else None
     if document.mentions_pallas:
         old = previous._chunks if previous._chunks is not None else ()

@@ -208,3 +208,46 @@ def joined_rows(text: str) -> dict[int, int]:
         runs.update(dict.fromkeys(range(row + 1, last + 1), first))
         row = last
     return runs
+
+
+def code_end(line: str) -> int:
+    """Where the comment of a line begins that does not begin inside a string, or the line's end."""
+    for match in _TOKEN.finditer(line):
+        if match.lastgroup == "comment":
+            return match.start()
+    return len(line)
+
+
+@dataclass(frozen=True, slots=True)
+class LastArgument:
+    """Where another argument of a call can go.
+
+    ``offset`` is behind the last character of code before the closing bracket, which
+    ``closing`` is the offset of; that character may be the comma behind the last
+    argument, or the opening bracket where there is none.
+    """
+
+    offset: int
+    closing: int
+    is_comma: bool
+    is_opening: bool
+
+
+def last_argument(call: str) -> LastArgument | None:
+    """Where the argument list of ``call``, the source of a call expression, ends."""
+    closing = len(call) - 1
+    if not call.endswith(")"):
+        return None
+    commented = [match.span() for match in _TOKEN.finditer(call) if match.lastgroup == "comment"]
+    last = closing
+    while True:
+        head = call[:last].rstrip(" \t\f\n\\")
+        if commented and commented[-1][1] >= len(head) > commented[-1][0]:
+            last = commented.pop()[0]
+            continue
+        last = len(head)
+        break
+    if not last:
+        return None
+    # A string would end with its quote, so that these characters are what they look like.
+    return LastArgument(last, closing, call[last - 1] == ",", call[last - 1] == "(")

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
+import sys
 import warnings
 from dataclasses import dataclass
+
+
+_TYPE_PARAMETERS = re.compile(
+    r"(?m)^(?P<head>[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+)"
+    r"(?P<parameters>\[(?:[^\[\]]|\[[^\[\]]*\])*\])(?=[ \t]*[(:])"
+)
+_TYPE_ALIAS = re.compile(
+    r"(?m)^(?P<indent>[ \t]*)(?P<word>type[ \t]+)(?P<name>\w+)(?P<parameters>[ \t]*(?:\[[^\n=]*\])?[ \t]*)(?==[^=])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +28,32 @@ class ParseFailure:
 
 def parse(text: str) -> tuple[ast.stmt, ...] | ParseFailure:
     """Parse ``text``; columns of the nodes are code points, lines count from 1 as in ``ast``."""
+    outcome = _parse(text)
+    if isinstance(outcome, ParseFailure) and sys.version_info < (3, 12):
+        plain = without_type_parameters(text)
+        if plain != text:
+            return _parse(plain)
+    return outcome
+
+
+def without_type_parameters(text: str) -> str:
+    """``text`` as Python 3.11 can read it: the type parameters of 3.12 blanked, in the same rows and columns.
+
+    ``type X = ...`` becomes an assignment whose name moves to the place of the word.
+    """
+    text = _TYPE_PARAMETERS.sub(lambda match: match["head"] + _blanked(match["parameters"]), text)
+    return _TYPE_ALIAS.sub(
+        lambda match: match["indent"] + match["name"] + " " * len(match["word"] + match["parameters"]), text
+    )
+
+
+def _blanked(bracket: str) -> str:
+    # Outside brackets a line goes on only behind a backslash.
+    rows = [" " * len(row) for row in bracket.split("\n")]
+    return "\n".join([(row or " ")[:-1] + "\\" for row in rows[:-1]] + rows[-1:])
+
+
+def _parse(text: str) -> tuple[ast.stmt, ...] | ParseFailure:
     try:
         with warnings.catch_warnings():
             # Invalid escapes in the user's strings are the business of other tools.
