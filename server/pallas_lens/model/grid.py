@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from .kernel_call import Dim, IndexMap
+from .kernel_call import Dim, IndexMap, Semantics
 from .symbolic import Expression, Integer, lower_bound, multiply, substitute, symbols_of, upper_bound
 from .unknown import Unknown
 
@@ -60,6 +60,29 @@ def has_several_steps(dim: Dim) -> bool | None:
     if least is not None and least > 1:
         return True
     return False if most is not None and most <= 1 else None
+
+
+def grid_of_one_core(
+    grid: tuple[Dim, ...] | Unknown, semantics: Semantics | Unknown | None, cores: int
+) -> tuple[Dim, ...] | Unknown:
+    """The grid as a core of a chip with two walks it, where that leaves it one step.
+
+    There a parallel axis is split; a window that then sees a single step gets one buffer
+    (measured on v5p). Grids that keep several steps are returned as they are: windows in
+    them get two buffers, also along an axis that the split leaves with one step.
+    """
+    if cores < 2 or semantics is None or isinstance(grid, Unknown):
+        return grid
+    if step_count(grid) != cores:
+        return grid
+    axis = next(axis for axis, dim in enumerate(grid) if dim == cores) if cores in grid else None
+    if axis is None:
+        return grid
+    entries = semantics if isinstance(semantics, Unknown) else semantics.entries
+    entry = entries[axis] if not isinstance(entries, Unknown) and axis < len(entries) else entries
+    if isinstance(entry, Unknown):
+        return (*grid[:axis], Unknown("the cores may split the axis"), *grid[axis + 1 :])
+    return (*grid[:axis], 1, *grid[axis + 1 :]) if entry == "parallel" else grid
 
 
 def moves(index_map: IndexMap | Unknown | None, grid: Sequence[Dim] | Unknown) -> bool | None:

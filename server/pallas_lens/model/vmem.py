@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .chip import Chip
-from .grid import moves, step_count
+from .grid import grid_of_one_core, moves, step_count
 from .kernel_call import BlockSpec, Dim, KernelCall, MemorySpace, Operand, Role
 from .symbolic import Integer, add, ceiling_divide, is_multiple, lower_bound, multiply
 from .tiling import LANES, SUBLANES, is_trivial_window, memory_bits, padded_shape, round_up
@@ -43,7 +43,10 @@ class MemoryUse:
     """What a call allocates in one memory of one chip.
 
     ``windows`` and ``scratch`` are sums in bytes, unknown where an item is;
-    ``at_least`` is certain; ``exceeds_limit``: True and False are certain.
+    ``at_least`` is certain; ``exceeds_limit``: True and False are certain as long as
+    the operands come from HBM. ``exceeds_wherever_placed``: True also if XLA keeps in
+    VMEM whatever operands fit there, whose windows then cost nothing. It does so on v7x
+    with any operand, and elsewhere (v4 excepted) with arrays that the same jit computes.
     """
 
     chip: str
@@ -53,6 +56,7 @@ class MemoryUse:
     at_least: int
     limit: int | Unknown
     exceeds_limit: bool | None
+    exceeds_wherever_placed: bool = False
 
     @property
     def total(self) -> Integer | Unknown:
@@ -197,9 +201,8 @@ def vmem_of(call: KernelCall, chip: Chip) -> MemoryUse | Unknown:
     """The VMEM of a call on one chip; Unknown where not even the operands are known."""
     if isinstance(call.operands, Unknown):
         return call.operands
-    return memory_use(
-        call.operands, call.grid, chip, MemorySpace.VMEM, vmem_limit(call, chip), ceiling=usable_vmem(chip)
-    )
+    grid = grid_of_one_core(call.grid, call.semantics, chip.cores)
+    return memory_use(call.operands, grid, chip, MemorySpace.VMEM, vmem_limit(call, chip), ceiling=usable_vmem(chip))
 
 
 def memory_use(
@@ -227,9 +230,31 @@ def memory_use(
     windows = _sum(item for item in items if item.operand.role is not Role.SCRATCH)
     scratch = _sum(item for item in items if item.operand.role is Role.SCRATCH)
     at_least = sum(item.bytes_at_least for item in items)
+    bound = ceiling if isinstance(limit, Unknown) else limit
+    room = usable_vmem(chip) - min(bound, chip.scoped_vmem_limit) if space is MemorySpace.VMEM else 0
+    fixed = sum(item.bytes_at_least for item in items if not _may_be_placed(item.operand, chip, room))
     return MemoryUse(
-        chip.name, tuple(items), windows, scratch, at_least, limit, _exceeds(items, at_least, limit, ceiling)
+        chip.name,
+        tuple(items),
+        windows,
+        scratch,
+        at_least,
+        limit,
+        _exceeds(items, at_least, limit, ceiling),
+        exceeds_wherever_placed=fixed > bound,
     )
+
+
+def _may_be_placed(operand: Operand, chip: Chip, room: int) -> bool:
+    """Whether XLA could keep the whole array in the ``room`` bytes of VMEM that the kernel does not have."""
+    if operand.role is Role.SCRATCH or room <= 0:
+        return False
+    array = operand.array
+    if isinstance(array, Unknown) or isinstance(array.shape, Unknown) or isinstance(array.dtype, Unknown):
+        return True
+    size = buffer_bytes(array.shape, array.dtype, chip)
+    least = None if isinstance(size, Unknown) else lower_bound(size)
+    return least is None or least <= room
 
 
 def _sum(items: Iterable[BufferItem]) -> Integer | Unknown:
