@@ -8,7 +8,6 @@ import sys
 import warnings
 from dataclasses import dataclass
 
-
 _TYPE_PARAMETERS = re.compile(
     r"(?m)^(?P<head>[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+)"
     r"(?P<parameters>\[(?:[^\[\]]|\[[^\[\]]*\])*\])(?=[ \t]*[(:])"
