@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .scan import Ending, StatementEnd, logical_line, statement_end, without_gap
+from .scan import Ending, StatementEnd, code_end, logical_line, statement_end, without_gap
 from .syntax import ParseFailure
 
 Parser = Callable[[str], tuple[ast.stmt, ...] | ParseFailure]
@@ -108,7 +108,7 @@ class _Attempt:
             row = self._code_row(wanted)
             first, last = self._region(row)
             replaced.update(range(first, last + 1))
-            lines[first] = _stand_in(lines[first], first == 0, self._deeper_below(first, last))
+            lines[first] = _stand_in(lines[first], self._opens_block_above(first), self._deeper_below(first, last))
             lines[first + 1 : last + 1] = [""] * (last - first)
         text = self._head + "\n".join(lines)
         end = statement_end(text, self._start)
@@ -147,6 +147,11 @@ class _Attempt:
             for line in self._lines[first + 1 : last + 1]
         )
 
+    def _opens_block_above(self, first: int) -> bool:
+        """Whether something has to stand on row ``first``: it is the statement's own, or the first of a block."""
+        above = next((line for line in self._lines[first - 1 :: -1] if _is_code(line)), "") if first else ":"
+        return above[: code_end(above)].rstrip().endswith(":")
+
     def _deeper_below(self, first: int, last: int) -> bool:
         below = next((line for line in self._lines[last + 1 : self._last_row + 1] if _is_code(line)), "")
         return _indent(below) > _indent(self._lines[first])
@@ -159,7 +164,7 @@ class _Attempt:
         return row
 
 
-def _stand_in(line: str, is_first: bool, deeper_below: bool) -> str:
+def _stand_in(line: str, needs_statement: bool, deeper_below: bool) -> str:
     """A line that parses where ``line`` stands and binds no more than that did."""
     indent = line[: _indent(line)]
     if line.lstrip().startswith("@"):
@@ -169,16 +174,16 @@ def _stand_in(line: str, is_first: bool, deeper_below: bool) -> str:
         keyword, name = definition.groups()
         parameters = "(*_, **__)" if keyword == "def" else ""
         return f"{indent}{keyword} {name or '_'}{parameters}:" + ("" if deeper_below else " pass")
-    if not indent and not is_first:
-        # Any code at column 0 would begin another statement.
-        return ""
-    return f"{indent}if 1:" if deeper_below else f"{indent}pass"
+    if deeper_below and (indent or needs_statement):
+        return f"{indent}if 1:"
+    # Code at column 0 would begin another statement, and an empty line changes the fewest things.
+    return f"{indent}pass" if needs_statement else ""
 
 
 def _closing_blocks(lines: list[str]) -> list[str]:
     """Lines to add so that the last block has a body and every ``try`` an end."""
     last = lines[-1]
-    added = [" " * (_indent(last) + 1) + "pass"] if last.split("#")[0].rstrip().endswith(":") else []
+    added = [" " * (_indent(last) + 1) + "pass"] if last[: code_end(last)].rstrip().endswith(":") else []
     depth = _indent(last) + 1 if added else _indent(last)
     open_tries: list[int] = []
     for line in lines:
