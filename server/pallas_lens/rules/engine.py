@@ -18,6 +18,7 @@ from pallas_lens.model.span import Span
 from .context import Context, module_spellings
 from .registry import all_rules
 from .rule import BodyRule, CallRule, ModuleRule, Problem, Rule
+from .wording import listed
 
 _GPU_MODULES = ("jax.experimental.pallas.triton", "jax.experimental.pallas.mosaic_gpu")
 _TPU_MODULE = "jax.experimental.pallas.tpu"
@@ -116,7 +117,7 @@ def _finding(rule: Rule, problem: Problem, context: Context, specialisation: str
     if problem.chips is not None and set(problem.chips) != set(chips):
         chips = problem.chips
         severity = Severity.WARNING if severity is Severity.ERROR else severity
-        message = f"{message} (on {_listed(chips)})"
+        message = f"{message} (on {listed(chips)})"
     if reading:
         message = f"{message} ({reading})"
     return Finding(
@@ -131,9 +132,3 @@ def _finding(rule: Rule, problem: Problem, context: Context, specialisation: str
         specialisation=specialisation,
         tags=problem.tags,
     )
-
-
-def _listed(words: tuple[str, ...]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pallas_lens.model.kernel_call import Dim, KernelCall, Operand, Role
+from pallas_lens.model.kernel_call import Arity, Dim, KernelCall, Operand, Role
 from pallas_lens.model.unknown import Unknown
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """"1 parameter", "2 parameters", "no parameters"."""
+    """ "1 parameter", "2 parameters", "no parameters"."""
     if count == 1:
         return f"1 {noun}"
     return f"{count or 'no'} {plural or noun + 's'}"
@@ -18,8 +18,13 @@ def is_or_are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
+def arity_text(arity: Arity, noun: str = "argument") -> str:
+    """ "1 argument", "2 to 3 arguments", "2 or more arguments"."""
+    return f"{arity} {noun}{'' if str(arity) == '1' else 's'}"
+
+
 def operand_name(call: KernelCall, operand: Operand) -> str:
-    """"input 0 (`x_ref`)": which operand of its role, and the kernel's name for it."""
+    """ "input 0 (`x_ref`)": which operand of its role, and the kernel's name for it."""
     same = call.of_role(operand.role)
     number = "" if isinstance(same, Unknown) or len(same) < 2 else f" {same.index(operand)}"
     role = {Role.PREFETCH: "prefetched operand", Role.SCRATCH: "scratch"}.get(operand.role, operand.role.value)
@@ -44,3 +49,8 @@ def bytes_text(count: int) -> str:
         if count >= size:
             return f"{count / size:.2f}".rstrip("0").rstrip(".") + f" {unit}"
     return f"{count} B"
+
+
+def listed(words: tuple[str, ...]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -46,7 +46,9 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
         block = spec.block_shape
         if isinstance(space, Unknown) or space not in WHOLE_ARRAY_SPACES or spec.span is None:
             continue
-        if isinstance(shape, Unknown) or (block is not None and (isinstance(block, Unknown) or len(block) != len(shape))):
+        if isinstance(shape, Unknown) or (
+            block is not None and (isinstance(block, Unknown) or len(block) != len(shape))
+        ):
             continue
         if has_trivial_window(operand, spec) is not False:
             continue

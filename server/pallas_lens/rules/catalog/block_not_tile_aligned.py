@@ -91,7 +91,8 @@ def _message(
         )
     size = dim_text(dimension.size)
     whole_text = f", not {size}" if isinstance(whole, int) else ""
-    return f"{where} {size} is not a multiple of {multiple}, and {of}{whole_text}{_advice(dimension, whole, rank, position)}"
+    advice = _advice(dimension, whole, rank, position)
+    return f"{where} {size} is not a multiple of {multiple}, and {of}{whole_text}{advice}"
 
 
 def _advice(dimension: BlockDimension, whole: Dim, rank: int, position: int) -> str:

@@ -111,10 +111,11 @@ RULE = CallRule(
 
                 # pallas-lens: example a0=i32[4], a1=f32[32,128]
                 def call(a0, a1):
+                    block = pl.BlockSpec((8, 128), lambda i, rows: (rows[i], 0))
                     grid_spec = pltpu.PrefetchScalarGridSpec(
                         num_scalar_prefetch=1,
                         grid=(4,),
-                        in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec((8, 128), lambda i, rows: (rows[i], 0))],
+                        in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM), block],
                         out_specs=pl.BlockSpec((8, 128), lambda i, rows: (i, 0)),
                     )
                     return pl.pallas_call(
@@ -123,7 +124,7 @@ RULE = CallRule(
                         out_shape=jax.ShapeDtypeStruct((32, 128), jnp.float32),
                     )(a0, a1)
             """),
-            at="[pl.BlockSpec(memory_space=pltpu.SMEM), pl.BlockSpec((8, 128), lambda i, rows: (rows[i], 0))]",
+            at="[pl.BlockSpec(memory_space=pltpu.SMEM), block]",
             refusal="Pytree for `in_specs` and `inputs` do not match",
         ),
     ),

@@ -66,7 +66,8 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
         yield Problem(
             span,
             f"the call has no grid, so the kernel runs once and each block must be the whole array at index 0; "
-            f"this one is {shape_text(sizes)}, {what}; give a grid, or take the block shape out and slice in the kernel",
+            f"this one is {shape_text(sizes)}, {what}; give a grid, or take the block shape "
+            "out and slice in the kernel",
             related=(*array_related(operand, call), *related(call.callee_span, "no grid here")),
         )
 

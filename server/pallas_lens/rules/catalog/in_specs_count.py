@@ -45,7 +45,9 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
     if call.form is not Form.PALLAS_CALL or not isinstance(specs, SpecList) or specs.span is None:
         return
     if specs.is_sequence is False:
-        yield Problem(specs.span, "in_specs must be a list or a tuple, not a single BlockSpec", fix=_in_brackets(specs.span))
+        yield Problem(
+            specs.span, "in_specs must be a list or a tuple, not a single BlockSpec", fix=_in_brackets(specs.span)
+        )
         return
     missing = missing_specs(call)
     if not missing or specs_cover_prefetch(call):

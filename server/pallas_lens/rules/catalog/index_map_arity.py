@@ -35,7 +35,7 @@ from ..context import Context
 from ..example import kernel_file
 from ..parts import all_specs, grid_related
 from ..rule import CallRule, Invalid, Problem, Valid
-from ..wording import counted
+from ..wording import arity_text, counted
 
 
 def check(call: KernelCall, context: Context) -> Iterable[Problem]:
@@ -45,7 +45,7 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
         prefetched = f" and {counted(prefetch, 'prefetched operand')}" if prefetch else ""
         yield Problem(
             index_map.span,
-            f"index map takes {arity} argument{'' if str(arity) == '1' else 's'}, but is called with {rank + prefetch}: "
+            f"index map takes {arity_text(arity)}, but is called with {rank + prefetch}: "
             f"the grid has {counted(rank, 'dim')}{prefetched}",
             fix=_fix(index_map, arity, rank + prefetch),
             related=grid_related(call),

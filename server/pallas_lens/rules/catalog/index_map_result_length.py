@@ -51,7 +51,8 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
             continue
         yield Problem(
             index_map.span,
-            f"index map returns {counted(count, 'index', 'indices')}, but {what}; return one index for each of its dims",
+            f"index map returns {counted(count, 'index', 'indices')}, but {what}; "
+            "return one index for each of its dims",
             related=places,
         )
 

@@ -34,7 +34,7 @@ from ..context import Context
 from ..example import kernel_file
 from ..parts import grid_related, related
 from ..rule import CallRule, Invalid, Problem, Valid
-from ..wording import counted
+from ..wording import arity_text, counted
 from .index_map_arity import misfitting_index_maps, misses_prefetch_only
 
 
@@ -45,7 +45,7 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
         refs = counted(prefetch, "prefetched ref")
         yield Problem(
             index_map.span,
-            f"index map takes {arity} argument{'' if str(arity) == '1' else 's'}, but is called with {rank + prefetch}: "
+            f"index map takes {arity_text(arity)}, but is called with {rank + prefetch}: "
             f"{counted(rank, 'grid index', 'grid indices')}, then {refs}, used or not; add `*_`",
             fix=_fix(index_map, arity),
             related=(*related(call.prefetch_span, f"{counted(prefetch, 'operand')} prefetched"), *grid_related(call)),

@@ -35,7 +35,7 @@ from ..context import Context
 from ..example import kernel_file
 from ..parts import related
 from ..rule import CallRule, Invalid, Problem, Valid
-from ..wording import counted
+from ..wording import arity_text, counted
 from .in_specs_count import missing_specs
 
 _NOUNS = {
@@ -56,7 +56,7 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
     count = len(by_position)
     if kernel.arity.accepts(count):
         return
-    takes = f"takes {kernel.arity} positional parameter{'' if str(kernel.arity) == '1' else 's'}"
+    takes = f"takes {arity_text(kernel.arity, 'positional parameter')}"
     yield Problem(
         kernel.span,
         f"kernel `{kernel.name}` {takes}, but the call hands it {counted(count, 'ref')}: "
