@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,6 +29,7 @@ class InterpretRecorder:
     def __init__(self, calls: KernelCalls) -> None:
         self.calls = calls
         self._current_call = ""
+        self._running = threading.local()
         self._failures: list[tuple[BaseException, Position | None]] = []
 
     @property
@@ -67,6 +69,7 @@ class InterpretRecorder:
         call = self._current_call
 
         def watched(*values: Any, **named_values: Any) -> Any:
+            self._running.context = source_info, call
             try:
                 return callback(*values, **named_values)
             except BaseException as error:
@@ -87,7 +90,7 @@ class InterpretRecorder:
             text = " ".join(map(str, parts))
             print(text, **options)
             if "RACE DETECTED" in text:
-                self._record(RaceDetected(text), None, self._current_call)
+                self._record(RaceDetected(text), *getattr(self._running, "context", (None, "")))
 
         detector.print = hear
         try:

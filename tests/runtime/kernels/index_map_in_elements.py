@@ -1,0 +1,19 @@
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def copy_kernel(x_ref, o_ref):
+    o_ref[...] = x_ref[...]
+
+
+# pallas-lens: example x=f32[32,128]
+@jax.jit
+def call(x):
+    return pl.pallas_call(  # interpret: out-of-bounds
+        copy_kernel,
+        grid=(4,),
+        in_specs=[pl.BlockSpec((8, 128), lambda i: (i * 8, 0))],
+        out_specs=pl.BlockSpec((8, 128), lambda i: (i, 0)),
+        out_shape=jax.ShapeDtypeStruct((32, 128), jnp.float32),
+    )(x)
