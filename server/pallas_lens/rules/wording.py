@@ -13,11 +13,6 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count or 'no'} {plural or noun + 's'}"
 
 
-def is_or_are(count: int) -> str:
-    """The verb for ``count`` things."""
-    return "is" if count == 1 else "are"
-
-
 def arity_text(arity: Arity, noun: str = "argument") -> str:
     """ "1 argument", "2 to 3 arguments", "2 or more arguments"."""
     return f"{arity} {noun}{'' if str(arity) == '1' else 's'}"
