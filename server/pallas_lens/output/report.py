@@ -5,16 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pallas_lens.features.diagnostics import Diagnostic
+from pallas_lens.source.document import CellRows
 from pallas_lens.source.positions import TextRange
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of a notebook: its number from 1 and the rows of the whole text that it takes."""
-
-    number: int
-    first_row: int
-    row_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +20,9 @@ class FileReport:
     filename: str
     lines: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[CellRows, ...] = ()
 
-    def cell_of(self, row: int) -> Cell | None:
+    def cell_of(self, row: int) -> CellRows | None:
         """The cell that holds ``row`` (from 0); None where the file is no notebook."""
         for cell in self.cells:
             if cell.first_row <= row < cell.first_row + cell.row_count:

@@ -1,0 +1,104 @@
+"""The model of a file's kernel calls for people: a table of operands, and memory against its limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+_UNITS = ("B", "KiB", "MiB", "GiB")
+
+
+def kernels_full(entries: Iterable[dict[str, Any]]) -> str:
+    """Every entry (of ``kernels_json``) as a paragraph with a table."""
+    return "\n".join(_entry(entry) for entry in entries)
+
+
+def byte_size(value: object) -> str:
+    """``value`` bytes in the largest unit that leaves at least 1; an expression stays as it is."""
+    if value is None:
+        return "?"
+    if not isinstance(value, int):
+        return f"{value} B"
+    amount, unit = float(value), 0
+    while amount >= 1024 and unit + 1 < len(_UNITS):
+        amount, unit = amount / 1024, unit + 1
+    return f"{amount:.4g} {_UNITS[unit]}"
+
+
+def _entry(entry: dict[str, Any]) -> str:
+    kernel = f", kernel {entry['kernel']}" if entry["kernel"] else ""
+    out = [
+        f"{entry['filename']}:{entry['row']}:{entry['column']}: {entry['name']}: {entry['form']}{kernel}"
+        f" [{entry['specialisation']}]"
+    ]
+    semantics = entry["dimension_semantics"]
+    out.append(
+        f"  grid {_tuple(entry['grid'])}" + (f", dimension semantics {', '.join(semantics)}" if semantics else "")
+    )
+    if entry["operands"]:
+        out += _table([_OPERAND_TITLES, *(_operand_row(operand) for operand in entry["operands"])])
+    out += _memory("VMEM", {chip: _vmem_text(use) for chip, use in entry["vmem"].items()})
+    if any(use["bytes"] for use in entry["smem"].values()):
+        out += _memory(
+            "SMEM",
+            {chip: f"{byte_size(use['bytes'])} of {byte_size(use['limit'])}" for chip, use in entry["smem"].items()},
+        )
+    out += [f"  not known: {one['what']}: {one['why']}" for one in entry["unknown"]]
+    return "\n".join(out) + "\n"
+
+
+_OPERAND_TITLES = ("role", "name", "array", "block", "memory", "index map", "buffers", "bytes")
+
+
+def _operand_row(operand: dict[str, Any]) -> tuple[str, ...]:
+    array = operand["array"]
+    index_map = operand["index_map"]
+    return (
+        operand["role"],
+        operand["name"],
+        f"{array['dtype'] or '?'}{_brackets(array['shape'])}" if array else "?",
+        _tuple(operand["block_shape"], none="whole array"),
+        operand["memory_space"] or "?",
+        " ".join(index_map["text"].split()) if index_map else "",
+        "" if operand["buffers"] is None else str(operand["buffers"]),
+        ", ".join(_grouped({chip: byte_size(one) for chip, one in operand["bytes"].items()})),
+    )
+
+
+def _vmem_text(use: dict[str, Any]) -> str:
+    verdict = {True: ", over the limit", False: "", None: ""}[use["windows_exceed_limit"]]
+    return (
+        f"windows {byte_size(use['windows'])}, scratch {byte_size(use['scratch'])}"
+        f" of {byte_size(use['limit'])}{verdict}"
+    )
+
+
+def _memory(title: str, by_chip: dict[str, str]) -> list[str]:
+    return [f"  {title}: {text}" for text in _grouped(by_chip)]
+
+
+def _grouped(by_chip: dict[str, str]) -> list[str]:
+    """The texts, each once, with the chips that it is for unless it is for all."""
+    chips: dict[str, list[str]] = {}
+    for chip, text in by_chip.items():
+        chips.setdefault(text, []).append(chip)
+    if len(chips) <= 1:
+        return list(chips)
+    return [f"{text} ({', '.join(names)})" for text, names in chips.items()]
+
+
+def _tuple(values: list[object] | None, none: str = "?") -> str:
+    if values is None:
+        return none
+    inner = ", ".join("None" if value is None else str(value) for value in values)
+    return f"({inner},)" if len(values) == 1 else f"({inner})"
+
+
+def _brackets(values: list[object] | None) -> str:
+    return "[?]" if values is None else f"[{', '.join(map(str, values))}]"
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    kept = [index for index in range(len(rows[0])) if any(row[index] for row in rows[1:])]
+    widths = {index: max(len(row[index]) for row in rows) for index in kept}
+    return ["    " + "  ".join(row[index].ljust(widths[index]) for index in kept).rstrip() for row in rows]

@@ -1,0 +1,320 @@
+"""One editor's session: its open documents, settings, and what is known of each. Knows nothing of LSP."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from . import config
+from .check import Checker
+from .features.code_actions import Action, fix_all, quick_fixes
+from .features.code_lens import RunLens, run_lenses, runnable_lens_at
+from .features.dependencies import texts_behind
+from .features.diagnostics import Diagnostic
+from .features.hover import Hover, hover
+from .features.run import Limits, diagnostics_of_run, find_runnable, job_for, targets_for
+from .model.module_facts import ModuleFacts
+from .model.span import Span
+from .notebook_cells import Cell, CellChange, NotebookCells, Part, Splice
+from .project import Project, Projects
+from .runtime.protocol import Job, Result
+from .source.document import Document, open_document, update_document
+from .source.edits import TextEdit
+from .source.positions import TextRange, Units
+from .text_sync import Change, apply_change
+
+_log = logging.getLogger(__name__)
+
+
+class CannotRun(Exception):
+    """A run was asked for that cannot be; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What an editor says when it starts the server.
+
+    ``trusted`` False: nothing of the user's may run. ``interpreter``: the user's Python
+    as the editor knows it, ``settings`` its ``pallasLens`` section, ``docs`` the URI of
+    the folder with the rules' pages ("" for none).
+    """
+
+    trusted: bool = True
+    interpreter: str = ""
+    settings: object = None
+    docs: str = ""
+    roots: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A job with what is needed to show its result where the function then stands."""
+
+    uri: str
+    function: str
+    example: str
+    job: Job
+    interpreter: Path
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """What a run found: each finding at a place of a statement, valid as long as ``texts`` are those of the file."""
+
+    function: str
+    texts: tuple[str, ...]
+    found: tuple[tuple[Span, Diagnostic], ...]
+
+
+@dataclass(slots=True)
+class _Open:
+    document: Document
+    parts: tuple[Part, ...] = ()
+    notebook: NotebookCells | None = None
+    checked: tuple[Document, tuple[Diagnostic, ...]] | None = None
+    ran: tuple[_Ran, ...] = ()
+
+
+class Session:
+    """Holds the open documents and answers about them; every answer is for the latest text."""
+
+    def __init__(self, start: Start) -> None:
+        self._start = start
+        self._open: dict[str, _Open] = {}
+        self._notebook_of_cell: dict[str, str] = {}
+        self._projects = self._new_projects()
+        self._checker = Checker(start.roots, start.docs)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether code of the user's may run."""
+        return self._start.trusted
+
+    @property
+    def uris(self) -> tuple[str, ...]:
+        """The open documents."""
+        return tuple(self._open)
+
+    def configure(self, settings: object) -> None:
+        """Take the editor's ``pallasLens`` section anew."""
+        self._start = replace(self._start, settings=settings)
+        self._projects = self._new_projects()
+        self._forget_answers()
+
+    def files_changed(self) -> None:
+        """A project file has changed: read settings and environment anew."""
+        self._projects.forget()
+        self._forget_answers()
+
+    def take_problems(self) -> list[str]:
+        """What is wrong with the settings, each told once."""
+        return self._projects.take_problems()
+
+    def open(self, uri: str, path: Path | None, text: str, version: int) -> None:
+        """The editor shows a document."""
+        self._open[uri] = _Open(open_document(path, text, version, uri))
+
+    def change(self, uri: str, changes: tuple[Change, ...], version: int, units: Units) -> None:
+        """The user has typed. A document that was never opened is ignored."""
+        entry = self._open.get(uri)
+        if entry is None:
+            return
+        text = entry.document.text
+        cursor: tuple[int, int] | None = None
+        for change in changes:
+            text, cursor = apply_change(text, change, units)
+        entry.document = update_document(entry.document, text, version, cursor)
+
+    def open_notebook(self, uri: str, path: Path | None, cells: tuple[Cell, ...]) -> None:
+        """The editor shows a notebook."""
+        notebook = NotebookCells(uri, path, cells)
+        document, parts = notebook.document()
+        self._open[uri] = _Open(document, parts, notebook)
+        self._notebook_of_cell |= dict.fromkeys(notebook.cell_uris, uri)
+
+    def change_notebook(self, uri: str, splices: list[Splice], typed: list[CellChange], units: Units) -> frozenset[str]:
+        """Cells have changed; returns those that are gone."""
+        entry = self._open.get(uri)
+        if entry is None or entry.notebook is None:
+            return frozenset()
+        before = entry.notebook.cell_uris
+        for splice in splices:
+            entry.notebook.splice(splice)
+        for change in typed:
+            entry.notebook.change(change, units)
+        entry.document, entry.parts = entry.notebook.document()
+        gone = before - entry.notebook.cell_uris
+        for cell in gone:
+            self._notebook_of_cell.pop(cell, None)
+        self._notebook_of_cell |= dict.fromkeys(entry.notebook.cell_uris, uri)
+        return gone
+
+    def close(self, uri: str) -> None:
+        """The editor no longer shows a document."""
+        entry = self._open.pop(uri, None)
+        if entry is not None and entry.notebook is not None:
+            for cell in entry.notebook.cell_uris:
+                self._notebook_of_cell.pop(cell, None)
+
+    def document(self, uri: str) -> Document | None:
+        """The latest version of an open document; of the notebook, for a cell."""
+        entry = self._entry(uri)
+        return entry.document if entry else None
+
+    def parts(self, uri: str) -> tuple[Part, ...]:
+        """The pieces of a document that the editor knows by URIs: its cells, or itself."""
+        entry = self._entry(uri)
+        if entry is None:
+            return ()
+        if entry.notebook is not None:
+            return entry.parts
+        document = entry.document
+        return (Part(document.uri, document.version, 0, len(document.lines)),)
+
+    def project(self, uri: str) -> Project:
+        """What holds for a document."""
+        document = self.document(uri)
+        return self._projects.of(document.path if document else None)
+
+    def facts(self, uri: str) -> ModuleFacts:
+        """What the evaluator finds in a document."""
+        document = self.document(uri)
+        return ModuleFacts() if document is None else self._checker.facts(document)
+
+    def diagnostics(self, uri: str, cancelled: Callable[[], bool] | None = None) -> tuple[Diagnostic, ...]:
+        """Static findings, and those of runs whose code has not changed."""
+        entry = self._entry(uri)
+        if entry is None or not entry.document.mentions_pallas:
+            return ()
+        if entry.checked is None or entry.checked[0] is not entry.document:
+            found = self._checker.diagnostics(entry.document, self._projects.of(entry.document.path), cancelled)
+            if cancelled is not None and cancelled():
+                return found
+            entry.checked = (entry.document, found)
+        return (*entry.checked[1], *self._found_by_runs(entry))
+
+    def lenses(self, uri: str) -> tuple[RunLens, ...]:
+        """The lenses of a document; none where nothing may run or the user wants none."""
+        document = self.document(uri)
+        if document is None or not self.trusted or not self.project(uri).settings.code_lens:
+            return ()
+        return run_lenses(document, self.facts(uri))
+
+    def run_offer(self, uri: str, row: int) -> RunLens | None:
+        """What can be run of the function at ``row``."""
+        document = self.document(uri)
+        if document is None or not self.trusted or not document.mentions_pallas:
+            return None
+        return runnable_lens_at(run_lenses(document, self.facts(uri)), document, row)
+
+    def quick_fixes(self, uri: str, place: TextRange) -> tuple[Action, ...]:
+        """What can be done about the static findings at ``place``."""
+        document = self.document(uri)
+        return () if document is None else quick_fixes(document, self._static(uri), place)
+
+    def fix_all(self, uri: str) -> tuple[TextEdit, ...]:
+        """The edits of all safe fixes."""
+        return fix_all(self._static(uri))
+
+    def prepare_run(self, uri: str, function: str, example: str, mode: str, identity: str) -> Run:
+        """The job that runs a function of an open document.
+
+        Raises:
+            CannotRun: with what to do about it.
+        """
+        if not self.trusted:
+            raise CannotRun("Nothing runs in a workspace that is not trusted. Trust it with `Workspaces: Manage …`.")
+        document = self.document(uri)
+        if document is None:
+            raise CannotRun("The file is not open in the editor; open it and try again.")
+        runnable = find_runnable(self.facts(uri).runnables, function, example)
+        if runnable is None:
+            raise CannotRun(
+                f"`{function}` has no example. Write one above it, such as `# pallas-lens: example x=f32[1024,128]`."
+            )
+        project = self.project(uri)
+        if project.environment is None:
+            raise CannotRun("No Python was found to run it with. Choose one with the setting `pallasLens.interpreter`.")
+        settings = project.settings
+        job = job_for(
+            document,
+            runnable,
+            mode,
+            targets_for(mode, settings.targets),
+            Limits(settings.run_timeout, settings.run_memory_limit),
+            project.root,
+            identity,
+        )
+        texts = texts_behind(document, runnable.function) or ()
+        return Run(uri, runnable.function, runnable.example, job, project.environment.interpreter, texts)
+
+    def finish_run(self, run: Run, result: Result) -> tuple[Diagnostic, ...]:
+        """Keep what a run found; what it said of code that has changed since is dropped."""
+        entry = self._open.get(run.uri)
+        if entry is None or texts_behind(entry.document, run.function) != run.texts:
+            return ()
+        document = entry.document
+        found = diagnostics_of_run(document, result, self._name_range(run), run.example)
+        anchored = [(span, one) for one in found if (span := _span(document, one.range)) is not None]
+        others = tuple(ran for ran in entry.ran if ran.function != run.function)
+        entry.ran = (*others, _Ran(run.function, run.texts, tuple(anchored)))
+        return found
+
+    def hover(self, uri: str, row: int, column: int) -> Hover | None:
+        """What there is to say about the code at a place."""
+        document = self.document(uri)
+        if document is None or not document.mentions_pallas:
+            return None
+        return hover(document, self.facts(uri), row, column, self.project(uri).context.targets)
+
+    def _entry(self, uri: str) -> _Open | None:
+        return self._open.get(self._notebook_of_cell.get(uri, uri))
+
+    def _name_range(self, run: Run) -> TextRange:
+        document = self.document(run.uri)
+        runnable = find_runnable(self.facts(run.uri).runnables, run.function, run.example)
+        if document is None or runnable is None or document.start_row(runnable.span.anchor) is None:
+            return TextRange(0, 0, 0, 0)
+        return document.locate(runnable.span)
+
+    def _found_by_runs(self, entry: _Open) -> list[Diagnostic]:
+        if not entry.ran:
+            return []
+        entry.ran = tuple(ran for ran in entry.ran if texts_behind(entry.document, ran.function) == ran.texts)
+        return [
+            replace(one, range=entry.document.locate(span))
+            for ran in entry.ran
+            for span, one in ran.found
+            if entry.document.start_row(span.anchor) is not None
+        ]
+
+    def _static(self, uri: str) -> tuple[Diagnostic, ...]:
+        self.diagnostics(uri)
+        entry = self._entry(uri)
+        return entry.checked[1] if entry is not None and entry.checked is not None else ()
+
+    def _new_projects(self) -> Projects:
+        layer = config.from_editor(self._start.settings)
+        return Projects(layer, self._start.interpreter, self._start.roots)
+
+    def _forget_answers(self) -> None:
+        for entry in self._open.values():
+            entry.checked = None
+
+
+def _span(document: Document, text_range: TextRange) -> Span | None:
+    """The range as a place in its statement; None between statements."""
+    place = document.statement_at(text_range.start_row)
+    if place is None:
+        return None
+    statement, first = place
+    return Span(
+        statement.anchor,
+        text_range.start_row - first,
+        text_range.start_column,
+        text_range.end_row - first,
+        text_range.end_column,
+    )
