@@ -20,7 +20,7 @@ def serve() -> int:
     server = PallasLensServer()
     code = 0
     try:
-        asyncio.run(_serve(server, sys.stdin.buffer, _private_stdout()))
+        asyncio.run(_serve(server, _private_stdin(), _private_stdout()))
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 1
     except (KeyboardInterrupt, BrokenPipeError):
@@ -54,6 +54,15 @@ class _Writer:
 
     def close(self) -> None:
         self._stream.close()
+
+
+def _private_stdin() -> BinaryIO:
+    """A stream from what is standard input now. Of its own, so that the thread that waits on it may outlive Python's."""
+    descriptor = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return os.fdopen(descriptor, "rb")
 
 
 def _private_stdout() -> BinaryIO:

@@ -8,6 +8,7 @@ import json
 import sys
 
 from pallas_lens.cli import UsageError
+from pallas_lens.rules.page import page
 from pallas_lens.rules.registry import all_rules, find_rule
 
 

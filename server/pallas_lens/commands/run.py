@@ -18,8 +18,9 @@ from pallas_lens.model.span import Span
 from pallas_lens.output.report import FileReport
 from pallas_lens.output.run_report import run_full, run_json
 from pallas_lens.project import Project
-from pallas_lens.runtime.client import RuntimeClient, RuntimeUnavailable
+from pallas_lens.runtime.client import RuntimeClient
 from pallas_lens.runtime.protocol import MAIN, Job, Result
+from pallas_lens.runtime.unavailable import RuntimeUnavailable
 from pallas_lens.source.document import Document, open_document
 from pallas_lens.source.positions import TextRange
 

@@ -9,7 +9,7 @@ from pallas_lens.source.document import Document
 from pallas_lens.source.edits import TextEdit, disable_for_line
 from pallas_lens.source.positions import TextRange
 
-from .diagnostics import Diagnostic, without_overlaps
+from .diagnostics import COMMENT_CODE, Diagnostic, without_overlaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,5 +42,8 @@ def fix_all(diagnostics: tuple[Diagnostic, ...]) -> tuple[TextEdit, ...]:
 
 
 def _silence(document: Document, diagnostic: Diagnostic) -> Action | None:
+    if diagnostic.code == COMMENT_CODE:
+        # It stands on a line of its own, behind which no comment fits.
+        return None
     edit = disable_for_line(document, diagnostic.range, diagnostic.code)
     return None if edit is None else Action(f"Disable {diagnostic.code} for this line", (edit,), diagnostic)
