@@ -19,8 +19,8 @@ from .features.run import summary
 from .lsp_convert import FIX_ALL, RUN_COMMAND, View
 from .message_queue import MessageQueue
 from .runner import Runner
-from .runtime.unavailable import RuntimeUnavailable
 from .runtime.protocol import Progress
+from .runtime.unavailable import RuntimeUnavailable
 from .session import CannotRun, Run, Session, Start
 from .source.positions import Units
 

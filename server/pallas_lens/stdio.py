@@ -57,7 +57,7 @@ class _Writer:
 
 
 def _private_stdin() -> BinaryIO:
-    """A stream from what is standard input now. Of its own, so that the thread that waits on it may outlive Python's."""
+    """A stream of its own from what is standard input now: the thread that waits on it may outlive the interpreter."""
     descriptor = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
