@@ -92,9 +92,7 @@ class Kernel:
         inputs = [self._operand(stream, Role.INPUT) for stream in self.streams]
         outputs = [self._operand(stream, Role.OUTPUT) for stream in self.streams]
         scratch = [
-            Operand(
-                "scratch", Role.SCRATCH, ArrayType(stream.buffer_shape, stream.dtype), None, MemorySpace.VMEM, None
-            )
+            Operand("scratch", Role.SCRATCH, ArrayType(stream.buffer_shape, stream.dtype), None, MemorySpace.VMEM, None)
             for stream in self.streams
             if stream.through_scratch
         ]
@@ -214,9 +212,7 @@ class Comparison:
 def compare(kernel: Kernel, chip_name: str) -> Comparison:
     """Compiles ``kernel`` and computes the same from the model."""
     chip = CHIPS[chip_name]
-    use = memory_use(
-        kernel.operands(), kernel.grid, chip, MemorySpace.VMEM, _LIMIT, ceiling=usable_vmem(chip)
-    )
+    use = memory_use(kernel.operands(), kernel.grid, chip, MemorySpace.VMEM, _LIMIT, ceiling=usable_vmem(chip))
     assert isinstance(use.total, int), "a generated kernel is concrete"
     result = kernel.compile(chip_name)
     if isinstance(result, Refused):
