@@ -19,6 +19,11 @@ export default tseslint.config(
     },
     rules: {
       eqeqeq: "error",
+      "@typescript-eslint/no-floating-promises": [
+        "error",
+        // node:test awaits what is registered by these itself.
+        { allowForKnownSafeCalls: [{ from: "package", package: "node:test", name: "test" }] },
+      ],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
     },
   },

@@ -16,15 +16,18 @@ import { ROOT, run, script, step } from "./steps.mjs";
  */
 export async function packageExtension(python) {
   await build(python);
-  const { name, version } = /** @type {{ name: string, version: string }} */ (
-    JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8"))
-  );
-  const vsix = path.join(ROOT, "dist", `${name}-${version}.vsix`);
+  const text = await readFile(path.join(ROOT, "package.json"), "utf8");
+  /** @type {unknown} */
+  const parsed = JSON.parse(text);
+  const manifest = /** @type {{ name: string, version: string }} */ (parsed);
+  const vsix = path.join(ROOT, "dist", `${manifest.name}-${manifest.version}.vsix`);
   await step(`package ${path.relative(ROOT, vsix)}`, async () => {
     await rm(vsix, { force: true });
     const vsce = path.join(ROOT, "node_modules", "@vscode", "vsce", "vsce");
     await run(process.execPath, [
       ...[vsce, "package", "--no-dependencies", "--allow-missing-repository"],
+      // There is no web address that relative links could be rewritten to.
+      "--no-rewrite-relative-links",
       ...["--out", vsix],
     ]);
   });

@@ -4,6 +4,8 @@ import {
   commands,
   env,
   version,
+  window,
+  workspace,
   type Disposable,
   type ExtensionContext,
   type LogOutputChannel,
@@ -22,11 +24,10 @@ export function registerCommands(
     commands.registerCommand(SHOW_LOG, () => {
       log.show();
     }),
-    commands.registerCommand(`${SECTION}.showDebugInformation`, () => {
-      for (const line of debugInformation(context, server)) {
-        log.info(line);
-      }
-      log.show();
+    commands.registerCommand(`${SECTION}.showDebugInformation`, async () => {
+      // A document can be copied into a report of a fault, and read where there is no log.
+      const content = debugInformation(context, server).join("\n");
+      await window.showTextDocument(await workspace.openTextDocument({ content }));
     }),
   ];
 }

@@ -4,6 +4,7 @@ import * as path from "node:path";
 
 import {
   commands,
+  env,
   Uri,
   window,
   workspace,
@@ -13,6 +14,7 @@ import {
 } from "vscode";
 import {
   LanguageClient,
+  RevealOutputChannelOn,
   State,
   type LanguageClientOptions,
   type ServerOptions,
@@ -22,7 +24,7 @@ import { findInterpreters, versionText, type Found, type Interpreter } from "./i
 import { allSettings, SECTION, SHOW_LOG } from "./settings.ts";
 import {
   STATUS_NOTIFICATION,
-  STATUS_VERSION,
+  isServerStatus,
   type ServerStatus,
   type StatusItem,
 } from "./status.ts";
@@ -139,8 +141,8 @@ export class Server implements Disposable {
     );
     this.running = { client, key };
     let reported: ServerStatus | null = null;
-    client.onNotification(STATUS_NOTIFICATION, (status: ServerStatus) => {
-      if (status.version === STATUS_VERSION) {
+    client.onNotification(STATUS_NOTIFICATION, (status: { version: number }) => {
+      if (isServerStatus(status)) {
         reported = status;
         this.status.running(serverVersion(client), found, status);
       }
@@ -190,6 +192,10 @@ export class Server implements Disposable {
         { scheme: "vscode-notebook-cell", language: "python" },
       ],
       outputChannel: this.log,
+      // A request that failed is told in the log; it is no reason to interrupt who types.
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      // Settings are pushed, as every editor can; the server need not ask.
+      // eslint-disable-next-line @typescript-eslint/no-deprecated
       synchronize: { configurationSection: SECTION },
       initializationOptions: {
         trusted,
@@ -206,10 +212,16 @@ export class Server implements Disposable {
 
 /** An error message with a button that helps. */
 async function offer(message: string, button: "Open Settings" | "Show Log"): Promise<void> {
-  if ((await window.showErrorMessage(message, button)) === button) {
-    await (button === "Show Log"
-      ? commands.executeCommand(SHOW_LOG)
-      : commands.executeCommand("workbench.action.openSettings", `${SECTION}.serverInterpreter`));
+  if ((await window.showErrorMessage(message, button)) !== button) {
+    return;
+  }
+  if (button === "Show Log") {
+    await commands.executeCommand(SHOW_LOG);
+  } else {
+    // Interpreters are settings of the machine, which a remote window does not list among the user's.
+    const where = env.remoteName === undefined ? "openSettings" : "openRemoteSettings";
+    const query = `${SECTION}.serverInterpreter`;
+    await commands.executeCommand(`workbench.action.${where}`, { query });
   }
 }
 

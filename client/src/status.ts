@@ -4,9 +4,9 @@ import { languages, LanguageStatusSeverity, type Disposable } from "vscode";
 
 import { versionText, type Found } from "./interpreters.ts";
 
-/** Parameters of the server's notification `pallasLens/status`; other versions of it are not read. */
+/** Parameters of the server's notification `pallasLens/status`, version 1. */
 export interface ServerStatus {
-  readonly version: 1;
+  readonly version: typeof STATUS_VERSION;
   /** The JAX of the user's environment; null where none was found. */
   readonly jax: string | null;
   /** The chips findings are made for. */
@@ -14,7 +14,12 @@ export interface ServerStatus {
 }
 
 export const STATUS_NOTIFICATION = "pallasLens/status";
-export const STATUS_VERSION = 1;
+const STATUS_VERSION = 1;
+
+/** Whether this client reads what was sent: a later server may send another version. */
+export function isServerStatus(sent: { readonly version: number }): sent is ServerStatus {
+  return sent.version === STATUS_VERSION;
+}
 
 /** Shows one state at a time; a click on its command opens the log. */
 export class StatusItem implements Disposable {
