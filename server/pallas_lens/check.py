@@ -13,6 +13,10 @@ from .rules import engine
 from .source.document import Document
 
 
+def _never() -> bool:
+    return False
+
+
 class Checker:
     """Checks the documents of one server or of one run of the command line.
 
@@ -24,16 +28,19 @@ class Checker:
         self._analyzer = Analyzer(workspace_roots=roots)
         self._docs = docs
 
-    def facts(self, document: Document, cancelled: Callable[[], bool] | None = None) -> ModuleFacts:
+    def facts(self, document: Document, cancelled: Callable[[], bool] = _never) -> ModuleFacts:
         """What the evaluator finds in the document; nothing where it does not speak of Pallas."""
         if not document.mentions_pallas:
             return ModuleFacts()
         return self._analyzer.analyse(document, cancelled=cancelled)
 
     def diagnostics(
-        self, document: Document, project: Project, cancelled: Callable[[], bool] | None = None
+        self, document: Document, project: Project, cancelled: Callable[[], bool] = _never
     ) -> tuple[Diagnostic, ...]:
-        """The findings that are asked for and not silenced, in the order of their places."""
+        """The findings that are asked for and not silenced, in the order of their places.
+
+        Once ``cancelled`` says yes, only some of them.
+        """
         if not document.mentions_pallas:
             return ()
         facts = self.facts(document, cancelled)
@@ -43,3 +50,7 @@ class Checker:
             if project.selection.includes(finding.code, finding.name)
         ]
         return diagnostics_of(document, wanted, facts.comment_faults, self._docs)
+
+    def close(self, document: Document) -> None:
+        """Forget a document that is no longer open."""
+        self._analyzer.close(document)

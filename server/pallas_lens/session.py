@@ -155,7 +155,10 @@ class Session:
     def close(self, uri: str) -> None:
         """The editor no longer shows a document."""
         entry = self._open.pop(uri, None)
-        if entry is not None and entry.notebook is not None:
+        if entry is None:
+            return
+        self._checker.close(entry.document)
+        if entry.notebook is not None:
             for cell in entry.notebook.cell_uris:
                 self._notebook_of_cell.pop(cell, None)
 
@@ -184,14 +187,14 @@ class Session:
         document = self.document(uri)
         return ModuleFacts() if document is None else self._checker.facts(document)
 
-    def diagnostics(self, uri: str, cancelled: Callable[[], bool] | None = None) -> tuple[Diagnostic, ...]:
-        """Static findings, and those of runs whose code has not changed."""
+    def diagnostics(self, uri: str, cancelled: Callable[[], bool] = lambda: False) -> tuple[Diagnostic, ...]:
+        """Static findings, and those of runs whose code has not changed; some of them once ``cancelled`` says yes."""
         entry = self._entry(uri)
         if entry is None or not entry.document.mentions_pallas:
             return ()
         if entry.checked is None or entry.checked[0] is not entry.document:
             found = self._checker.diagnostics(entry.document, self._projects.of(entry.document.path), cancelled)
-            if cancelled is not None and cancelled():
+            if cancelled():
                 return found
             entry.checked = (entry.document, found)
         return (*entry.checked[1], *self._found_by_runs(entry))

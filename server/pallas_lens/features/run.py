@@ -109,7 +109,7 @@ def _place(document: Document, finding: protocol.Finding, function: TextRange) -
 
 def summary(result: protocol.Result) -> str:
     """One sentence for a notification: what ran, and what came of it."""
-    name = f"`{result.function}`" if result.function != protocol.MAIN else "the file"
+    name = result.function if result.function != protocol.MAIN else "the file"
     findings = [(target, finding) for target in result.results for finding in target.findings]
     if all(target.verdict == "accepted" for target in result.results):
         seconds = sum(target.seconds for target in result.results)

@@ -43,8 +43,17 @@ def _entry(entry: dict[str, Any]) -> str:
             "SMEM",
             {chip: f"{byte_size(use['bytes'])} of {byte_size(use['limit'])}" for chip, use in entry["smem"].items()},
         )
-    out += [f"  not known: {one['what']}: {one['why']}" for one in entry["unknown"]]
+    out += [f"  not known: {text}" for text in _unknown(entry["unknown"])]
     return "\n".join(out) + "\n"
+
+
+def _unknown(unknown: list[dict[str, str]]) -> list[str]:
+    """What is not known, each reason once, without the sums that follow from it."""
+    parts: dict[str, list[str]] = {}
+    for one in unknown:
+        if not one["what"].startswith(("vmem.", "smem.")) and not one["what"].endswith(".bytes"):
+            parts.setdefault(one["why"], []).append(one["what"])
+    return [f"{', '.join(whats)}: {why}" for why, whats in parts.items()]
 
 
 _OPERAND_TITLES = ("role", "name", "array", "block", "memory", "index map", "buffers", "bytes")
