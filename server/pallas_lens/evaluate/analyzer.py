@@ -1,0 +1,204 @@
+"""All that a file says about its kernels, kept up to date from version to version."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+from ..model.module_facts import CallSite, CommentFault, ModuleFacts, Runnable, Specialised
+from ..model.span import Span
+from ..source.comments import comment_problems, examples_above
+from ..source.document import Document
+from ..source.statements import Statement
+from .api_uses import api_uses
+from .entries import Entry, Outcome, run_entry
+from .lexical import EntryFunction, outline
+from .module import Module
+from .workspace import Workspace
+
+Result = TypeVar("Result")
+
+CALLER_LIMIT: Final = 24
+_RAISE_VARIABLE: Final = "PALLAS_LENS_RAISE"
+
+
+@dataclass(slots=True, eq=False)
+class Analyzer:
+    """Evaluates files. Keep one for a session: what an edit did not touch is not evaluated again.
+
+    ``workspace_roots`` are the folders in which absolute imports are looked for besides
+    the file's own package. Nothing of the user's is ever imported or run.
+    """
+
+    workspace_roots: tuple[Path, ...] = ()
+    workspace: Workspace = field(init=False)
+    _kept: dict[str, dict[tuple[str, str, str, str], Outcome]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.workspace = Workspace(self.workspace_roots)
+
+    def analyse(
+        self, document: Document, *, bodies: bool = True, cancelled: Callable[[], bool] = lambda: False
+    ) -> ModuleFacts:
+        """What ``document`` says about its kernels. Never raises on what the file holds.
+
+        ``cancelled`` is asked between entries; once it says yes, what was found until then is returned.
+        """
+        if not document.mentions_pallas:
+            return ModuleFacts()
+        module = self.workspace.main_module(document)
+        kept = self._kept.get(document.uri, {})
+        now: dict[tuple[str, str, str, str], Outcome] = {}
+        by_span: dict[Span, list[Specialised]] = {}
+        for entry in _entries(document):
+            if cancelled():
+                break
+            outcome = kept.get(entry.key)
+            if outcome is None or not self.workspace.still_holds(outcome.reads):
+                outcome = _guarded(partial(run_entry, module, entry, bodies), Outcome((), {}))
+            now[entry.key] = outcome
+            for span, specialised in outcome.calls:
+                _add(by_span.setdefault(span, []), specialised)
+        self._kept[document.uri] = now
+        return ModuleFacts(
+            _sites(document, by_span),
+            _guarded(lambda: api_uses(document), ()),
+            _guarded(lambda: _runnables(document), ()),
+            _guarded(lambda: _faults(document), ()),
+        )
+
+    def close(self, document: Document) -> None:
+        """Forget a file that is no longer open."""
+        self._kept.pop(document.uri, None)
+        self.workspace.forget(document.uri)
+
+
+def _guarded(function: Callable[[], Result], otherwise: Result) -> Result:
+    """A defect of ours must give fewer answers, not none; under ``PALLAS_LENS_RAISE`` tests see it."""
+    try:
+        return function()
+    except Exception:
+        if os.environ.get(_RAISE_VARIABLE):
+            raise
+        return otherwise
+
+
+def _add(specialisations: list[Specialised], new: Specialised) -> None:
+    for index, other in enumerate(specialisations):
+        if other.name == new.name:
+            if other.name in ("generic", "defaults"):
+                # The site was reached from two entries of one kind: more worlds of the same.
+                worlds = other.worlds + tuple(call for call in new.worlds if call not in other.worlds)
+                bodies = other.bodies + (None,) * (len(worlds) - len(other.bodies))
+                specialisations[index] = Specialised(other.name, other.reading, worlds, bodies)
+            return
+    specialisations.append(new)
+
+
+def _entries(document: Document) -> list[Entry]:
+    """What to evaluate, generic before the rest."""
+    holders: list[tuple[Statement, EntryFunction]] = []
+    generic: list[Entry] = []
+    special: list[Entry] = []
+    examples: list[Entry] = []
+    for statement in document.statements:
+        lexical = outline(statement)
+        if lexical.loose_site:
+            generic.append(Entry(statement, None, "generic"))
+        for function in lexical.functions:
+            if function.holds_site:
+                holders.append((statement, function))
+                generic.append(Entry(statement, function, "generic"))
+                if function.node.args.defaults or any(function.node.args.kw_defaults):
+                    special.append(Entry(statement, function, "defaults"))
+            examples.extend(
+                Entry(statement, function, "example", example) for example in examples_above(statement, function.node)
+            )
+    with_example = {(entry.statement.anchor, entry.function) for entry in examples}
+    callers = [
+        entry for entry in _callers(document, holders) if (entry.statement.anchor, entry.function) not in with_example
+    ]
+    return [*generic, *special, *examples, *callers]
+
+
+def _callers(document: Document, holders: list[tuple[Statement, EntryFunction]]) -> list[Entry]:
+    """Functions and statements of the file that use a function with a call site, nearest first."""
+    wanted = {function.node.name for _, function in holders} | {name for _, f in holders for name in f.classes}
+    if not wanted:
+        return []
+    found: list[Entry] = []
+    reached: set[str] = set()
+    for _ in range(2):
+        level: set[str] = set()
+        for statement in document.statements:
+            lexical = outline(statement)
+            if not lexical.functions and lexical.names & wanted and not lexical.loose_site and not _only_defines(statement):
+                key = statement.anchor
+                if key not in reached:
+                    reached.add(key)
+                    found.append(Entry(statement, None, "call"))
+            for function in lexical.functions:
+                key = f"{statement.anchor}:{function.qualified_name}"
+                if key not in reached and function.names & (wanted - {function.node.name}):
+                    reached.add(key)
+                    level.add(function.node.name)
+                    found.append(Entry(statement, function, "call"))
+        wanted = level
+        if not wanted:
+            break
+    found.sort(key=lambda entry: entry.function is not None and entry.function.required_parameters > 0)
+    return found[:CALLER_LIMIT]
+
+
+def _only_defines(statement: Statement) -> bool:
+    return all(isinstance(node, ast.Import | ast.ImportFrom | ast.ClassDef) for node in statement.tree)
+
+
+def _sites(document: Document, by_span: dict[Span, list[Specialised]]) -> tuple[CallSite, ...]:
+    def place(span: Span) -> tuple[int, int, int]:
+        return (document.start_row(span.anchor) or 0, span.start_row, span.start_column)
+
+    order = {"generic": 0, "defaults": 1}
+    return tuple(
+        CallSite(span, tuple(sorted(by_span[span], key=lambda one: order.get(one.name, 2))))
+        for span in sorted(by_span, key=place)
+    )
+
+
+def _runnables(document: Document) -> tuple[Runnable, ...]:
+    made: list[Runnable] = []
+    for statement in document.statements:
+        for function in outline(statement).functions:
+            for example in examples_above(statement, function.node):
+                made.append(
+                    Runnable(
+                        function.qualified_name,
+                        _name_span(statement, function),
+                        example.name or "",
+                        example.text,
+                        example.inputs,
+                        example.reference,
+                    )
+                )
+    return tuple(made)
+
+
+def _name_span(statement: Statement, function: EntryFunction) -> Span:
+    node = function.node
+    start = node.col_offset + len("async def " if isinstance(node, ast.AsyncFunctionDef) else "def ")
+    return Span(statement.anchor, node.lineno - 1, start, node.lineno - 1, start + len(node.name))
+
+
+def _faults(document: Document) -> tuple[CommentFault, ...]:
+    return tuple(
+        CommentFault(problem.range.start_row, problem.range.start_column, problem.range.end_column, problem.message)
+        for problem in comment_problems(document)
+    )
+
+
+__all__ = ["Analyzer", "Module"]

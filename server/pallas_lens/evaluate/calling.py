@@ -1,0 +1,430 @@
+"""Calls: arguments evaluated, bound to parameters, and the function followed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..model.kernel_body import OperationKind
+from ..model.kernel_call import Arity
+from ..model.span import Span
+from ..model.unknown import Unknown
+from .array_types import dtype_name, is_array_like, shape_tuple
+from .machine import DEPTH_LIMIT, Frame, Machine, Started
+from .values import (
+    MISSING,
+    Array,
+    BoundExternal,
+    Class,
+    Condition,
+    DictValue,
+    Dtype,
+    External,
+    Function,
+    Guarded,
+    KernelCallable,
+    ListValue,
+    MemorySpaceValue,
+    Opaque,
+    Partial,
+    Scope,
+    ScratchValue,
+    SpannedTuple,
+    Value,
+    describe,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arguments:
+    """The evaluated arguments of one call.
+
+    ``rest`` is the reason why more positional arguments may follow (``*args`` of
+    unknown length), ``open_keywords`` the same for ``**kwargs``.
+    """
+
+    positional: tuple[Value, ...]
+    keywords: dict[str, Value]
+    positional_spans: tuple[Span | None, ...] = ()
+    keyword_spans: Mapping[str, Span] = field(default_factory=dict)
+    rest: str | None = None
+    open_keywords: bool = False
+    node: ast.Call | None = None
+    frame: Frame | None = None
+    span: Span | None = None
+
+    def get(self, position: int | None, name: str, default: Value = MISSING) -> Value:
+        """The argument called ``name``, or the one at ``position``."""
+        if name in self.keywords:
+            return self.keywords[name]
+        if position is not None and position < len(self.positional):
+            return self.positional[position]
+        return default
+
+    def span_of(self, position: int | None, name: str) -> Span | None:
+        """Where that argument's value stands."""
+        if name in self.keyword_spans:
+            return self.keyword_spans[name]
+        if position is not None and position < len(self.positional_spans):
+            return self.positional_spans[position]
+        return None
+
+
+def call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
+    """The value of the call ``node``."""
+    from .expressions import evaluate
+
+    callee = evaluate(machine, node.func, frame)
+    arguments = evaluate_arguments(machine, node, frame)
+    result = machine.lift(lambda function: apply(machine, function, arguments), callee)
+    if machine.recorder is not None:
+        _record_call(machine, node, frame, callee, arguments, result)
+    return result
+
+
+def evaluate_arguments(machine: Machine, node: ast.Call, frame: Frame) -> Arguments:
+    """Evaluate the arguments of ``node`` from left to right."""
+    from .expressions import evaluate
+
+    positional: list[Value] = []
+    spans: list[Span | None] = []
+    rest: str | None = None
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            inner = evaluate(machine, argument.value, frame)
+            contents = machine.settled(inner.items) if isinstance(inner, ListValue) else inner
+            if isinstance(contents, Guarded):
+                contents = _starred_contents(machine, contents)
+            if isinstance(contents, tuple) and rest is None:
+                positional.extend(contents)
+                spans.extend([machine.span(argument, frame)] * len(contents))
+            elif rest is None:
+                rest = contents.reason if isinstance(contents, Opaque) else f"the length of `{ast.unparse(argument)}` is not known"
+            continue
+        value = evaluate(machine, argument, frame)
+        if rest is None:
+            positional.append(value)
+            spans.append(machine.span(argument, frame))
+    keywords: dict[str, Value] = {}
+    keyword_spans: dict[str, Span] = {}
+    is_open = False
+    for keyword in node.keywords:
+        value = evaluate(machine, keyword.value, frame)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+            keyword_spans[keyword.arg] = machine.span(keyword.value, frame)
+        elif isinstance(value, DictValue):
+            is_open = is_open or value.is_open
+            for key, item in value.entries.items():
+                if isinstance(key, str) and item is not MISSING:
+                    keywords[key] = item
+                    keyword_spans[key] = value.key_spans.get(key, machine.span(keyword.value, frame))
+        else:
+            is_open = True
+    return Arguments(
+        tuple(positional), keywords, tuple(spans), keyword_spans, rest, is_open, node, frame, machine.span(node, frame)
+    )
+
+
+def _starred_contents(machine: Machine, guarded: Guarded) -> Value:
+    return Opaque(f"*({guarded.text})", f"depends on `{guarded.text}`")
+
+
+def apply(machine: Machine, callee: Value, arguments: Arguments) -> Value:
+    """Call ``callee`` (settled) with ``arguments``."""
+    from .library import call_external, call_method
+
+    match callee:
+        case Function():
+            return invoke_function(machine, callee, arguments)
+        case Partial(function, bound, keywords):
+            merged = Arguments(
+                (*bound, *arguments.positional),
+                {**dict(keywords), **arguments.keywords},
+                ((None,) * len(bound)) + arguments.positional_spans,
+                arguments.keyword_spans,
+                arguments.rest,
+                arguments.open_keywords,
+                arguments.node,
+                arguments.frame,
+                arguments.span,
+            )
+            return machine.lift(lambda target: apply(machine, target, merged), function)
+        case External(path):
+            return call_external(machine, path, arguments)
+        case BoundExternal(owner, name):
+            return call_method(machine, owner, name, arguments)
+        case Class():
+            from .classes import instantiate
+
+            return instantiate(machine, callee, arguments)
+        case KernelCallable():
+            return start_kernel(machine, callee, arguments)
+        case MemorySpaceValue(space):
+            shape, dtype = arguments.get(0, "shape"), arguments.get(1, "dtype")
+            return ScratchValue(shape, dtype, space, arguments.span)
+        case Dtype(name):
+            value = arguments.get(0, "object", 0)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return Array((), name)
+            return Array(value.shape, name) if isinstance(value, Array) else Array((), name)
+        case Opaque(text, reason):
+            _forget_lists(machine, arguments, text)
+            return machine.fresh(f"{text}({_arguments_text(arguments)})", reason)
+        case _:
+            text = describe(callee)
+            return machine.fresh(f"{text}({_arguments_text(arguments)})", f"`{text}` is not a function that can be followed")
+
+
+def _arguments_text(arguments: Arguments) -> str:
+    parts = [describe(value) for value in arguments.positional]
+    parts += [f"{name}={describe(value)}" for name, value in arguments.keywords.items()]
+    return ", ".join(parts)
+
+
+def _forget_lists(machine: Machine, arguments: Arguments, callee: str) -> None:
+    """A function that cannot be read may have changed the lists it was given."""
+    for value in (*arguments.positional, *arguments.keywords.values()):
+        if isinstance(value, ListValue):
+            unknown = machine.fresh("the list", f"`{callee}` may have changed it")
+            machine.journal.write(value, "items", unknown)
+
+
+def invoke(
+    machine: Machine,
+    function: Value,
+    positional: tuple[Value, ...],
+    keywords: dict[str, Value],
+    node: ast.Call | None,
+    frame: Frame | None,
+) -> Value:
+    """Call ``function`` with values at hand."""
+    made = Arguments(positional, keywords, (None,) * len(positional), {}, None, False, node, frame)
+    return machine.lift(lambda target: apply(machine, target, made), function)
+
+
+def invoke_function(machine: Machine, function: Function, arguments: Arguments) -> Value:
+    """Follow a function of the program."""
+    node = function.node
+    if len(machine.stack) >= DEPTH_LIMIT or sum(1 for other in machine.stack if other.node is node) >= 2:
+        _forget_lists(machine, arguments, function.name)
+        return machine.fresh(f"{function.name}(…)", f"the calls of `{function.name}` nest too deep to follow")
+    scope = Scope(bind(machine, function, arguments), function.scope, function.scope.module)
+    return run(machine, function, scope)
+
+
+def run(machine: Machine, function: Function, scope: Scope) -> Value:
+    """Run the body of ``function`` with its parameters bound in ``scope``; returns its value."""
+    from .expressions import evaluate
+    from .statements import Flow, execute
+
+    node = function.node
+    frame = Frame(scope, function.anchor, function.name, entry_assumptions=dict(machine.assumed))
+    machine.functions_run.add(id(node))
+    machine.stack.append(function)
+    try:
+        if isinstance(node, ast.Lambda):
+            return evaluate(machine, node.body, frame)
+        if any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node)):
+            execute(machine, node.body, frame)
+            return machine.fresh(f"{function.name}(…)", f"`{function.name}` is a generator")
+        flow = execute(machine, node.body, frame)
+        if flow is Flow.NORMAL:
+            frame.returns.append(({}, None))
+        return _returned(machine, frame)
+    finally:
+        machine.stack.pop()
+
+
+def own_nodes(node: ast.AST) -> list[ast.AST]:
+    """The nodes of a function that do not belong to a function inside it."""
+    found: list[ast.AST] = []
+    queue: list[ast.AST] = list(ast.iter_child_nodes(node))
+    while queue:
+        current = queue.pop()
+        found.append(current)
+        if not isinstance(current, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            queue.extend(ast.iter_child_nodes(current))
+    return found
+
+
+def _returned(machine: Machine, frame: Frame) -> Value:
+    """One value from all the returns, each under the conditions that lead to it."""
+    if not frame.returns:
+        return machine.fresh(f"{frame.name}(…)", f"`{frame.name}` always raises")
+    *earlier, (_, result) = frame.returns
+    split: set[object] = set()
+    for assumed, value in reversed(earlier):
+        guards = [(key, outcome) for key, outcome in assumed.items() if machine.assumed.get(key) != outcome]
+        if not guards:
+            result = value
+            continue
+        made = value
+        for key, outcome in reversed(guards):
+            condition = Condition(key, machine.texts.get(key, "a condition"))
+            made = machine.join(condition, made, result) if outcome else machine.join(condition, result, made)
+            split.add(key)
+        result = made
+    # Both ways of a condition that decided a return are open again for the caller.
+    for key in split:
+        if key in machine.assumed and key not in frame.entry_assumptions:
+            machine.journal.write(machine.assumed, key, MISSING)
+    return result
+
+
+def bind(machine: Machine, function: Function, arguments: Arguments) -> dict[str, Value]:
+    """The parameters of ``function`` with what they receive."""
+    node = function.node.args
+    names = [parameter.arg for parameter in (*node.posonlyargs, *node.args)]
+    given = list(arguments.positional)
+    spans = list(arguments.positional_spans)
+    if function.is_bound:
+        given.insert(0, function.bound_self)
+        spans.insert(0, None)
+    bound: dict[str, Value] = {}
+    keywords = dict(arguments.keywords)
+    for index, name in enumerate(names):
+        if index < len(given):
+            bound[name] = given[index]
+        elif name in keywords:
+            bound[name] = keywords.pop(name)
+        elif arguments.rest is not None:
+            bound[name] = Opaque(name, arguments.rest)
+        else:
+            default = index - (len(names) - len(function.defaults))
+            if default >= 0:
+                bound[name] = function.defaults[default]
+                if arguments.open_keywords:
+                    bound[name] = Opaque(name, f"`{name}` may be among the keyword arguments")
+            else:
+                bound[name] = Opaque(name, f"`{name}` is not given")
+    if node.vararg is not None:
+        extra = tuple(given[len(names) :])
+        if arguments.rest is not None:
+            bound[node.vararg.arg] = machine.fresh(f"*{node.vararg.arg}", arguments.rest)
+        else:
+            bound[node.vararg.arg] = SpannedTuple.of(extra, spans[len(names) : len(given)], None)
+    defaults = dict(function.keyword_defaults)
+    for parameter in node.kwonlyargs:
+        if parameter.arg in keywords:
+            bound[parameter.arg] = keywords.pop(parameter.arg)
+        elif parameter.arg in defaults and not arguments.open_keywords:
+            bound[parameter.arg] = defaults[parameter.arg]
+        else:
+            bound[parameter.arg] = Opaque(parameter.arg, f"`{parameter.arg}` is not given")
+    if node.kwarg is not None:
+        bound[node.kwarg.arg] = DictValue(keywords, arguments.open_keywords, dict(arguments.keyword_spans))
+    return bound
+
+
+def arity_of(machine: Machine, value: Value) -> Arity | Unknown:
+    """How many positional arguments ``value`` still takes."""
+    match value:
+        case Function():
+            if value.is_rewrapped:
+                return Unknown(f"a decorator of `{value.name}` may change its parameters")
+            parameters = value.node.args
+            names = len(parameters.posonlyargs) + len(parameters.args) - (1 if value.is_bound else 0)
+            least = max(0, names - len(value.defaults))
+            return Arity(least, None if parameters.vararg is not None else names)
+        case Partial(function, bound, keywords):
+            inner = arity_of(machine, machine.settled(function))
+            if isinstance(inner, Unknown):
+                return inner
+            by_name = {name for name, _ in keywords}
+            least, most = inner.minimum - len(bound), inner.maximum
+            target = machine.settled(function)
+            while isinstance(target, Partial):
+                target = machine.settled(target.function)
+            if isinstance(target, Function):
+                written = [parameter.arg for parameter in (*target.node.args.posonlyargs, *target.node.args.args)]
+                written = written[1:] if target.is_bound else written
+                required = written[: len(written) - len(target.defaults)]
+                # A keyword for the last positional parameters takes their places away.
+                least -= sum(1 for name in required if name in by_name)
+                named = [index for index, name in enumerate(written) if name in by_name]
+                if named and most is not None:
+                    most = min(most, min(named))
+                elif named:
+                    most = min(named)
+            return Arity(max(0, least), None if most is None else max(0, most - len(bound)))
+        case Opaque(_, reason):
+            return Unknown(reason)
+        case Guarded():
+            return Unknown(f"depends on `{value.text}`")
+        case _:
+            return Unknown(f"`{describe(value)}` is not a function that can be followed")
+
+
+def start_kernel(machine: Machine, callable_: KernelCallable, arguments: Arguments) -> Value:
+    """Note that a kernel is started with these operands; its value is the outputs."""
+    from .library.pallas import results_of
+
+    operands: tuple[Value, ...] | Opaque
+    if arguments.rest is not None:
+        operands = Opaque("operands", arguments.rest)
+    else:
+        operands = arguments.positional
+    machine.started.append(
+        Started(
+            callable_,
+            dict(machine.assumed),
+            machine.facts,
+            len(machine.stack),
+            operands,
+            arguments.span,
+            frozenset(arguments.keywords),
+        )
+    )
+    return results_of(machine, callable_)
+
+
+def _record_call(
+    machine: Machine, node: ast.Call, frame: Frame, callee: Value, arguments: Arguments, result: Value
+) -> None:
+    from .recording import record
+
+    if isinstance(callee, External) and callee.path.startswith("jax."):
+        name = callee.path
+    elif isinstance(callee, BoundExternal) and is_array_like(callee.owner):
+        name = f"jax.Array.{callee.name}"
+        arguments = Arguments((callee.owner, *arguments.positional), arguments.keywords)
+    elif isinstance(callee, Dtype):
+        name = f"jax.numpy.{callee.name}"
+    else:
+        return
+    kind = OperationKind.CALL
+    asked: str | None = ""
+    last = name.rpartition(".")[2]
+    if last in ("dot", "dot_general", "matmul"):
+        kind = OperationKind.DOT
+        if "preferred_element_type" in arguments.keywords:
+            named = dtype_name(machine.settled(arguments.keywords["preferred_element_type"]))
+            asked = named if isinstance(named, str) else None
+            if arguments.keywords["preferred_element_type"] is None:
+                asked = ""
+        elif arguments.open_keywords:
+            asked = None
+    elif last in ("make_async_copy", "make_async_remote_copy", "async_copy", "sync_copy"):
+        kind = OperationKind.DMA
+    elif last in ("fori_loop", "while_loop", "loop"):
+        kind = OperationKind.LOOP
+    elif last == "when":
+        kind = OperationKind.WHEN
+    record(machine, kind, name, node, node.func, frame, arguments.positional, result, asked=asked)
+
+
+__all__ = [
+    "Arguments",
+    "apply",
+    "arity_of",
+    "bind",
+    "call",
+    "evaluate_arguments",
+    "invoke",
+    "invoke_function",
+    "run",
+    "shape_tuple",
+    "start_kernel",
+]

@@ -1,0 +1,249 @@
+"""Where an evaluation starts, and with what: the specialisations of a file's call sites."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from ..model.kernel_body import KernelBody
+from ..model.kernel_call import KernelCall
+from ..model.module_facts import Specialised
+from ..model.span import Span
+from ..source.comments import ArrayText, ExampleComment
+from ..source.statements import Statement
+from .calling import run
+from .expressions import evaluate, make_function
+from .extraction import worlds
+from .lexical import EntryFunction, FunctionNode, outline
+from .machine import Frame, Machine, OutOfBudget, Started
+from .module import Module, Reads
+from .statements import execute
+from .values import Array, Class, Function, Instance, Opaque, Scope, Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One function (or module-level statement) to evaluate in one specialisation."""
+
+    statement: Statement
+    function: EntryFunction | None
+    kind: str
+    """"generic", "defaults", "call" or "example"."""
+    example: ExampleComment | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """Identifies the entry as long as its text stays."""
+        name = self.function.qualified_name if self.function is not None else ""
+        example = "" if self.example is None else f"{self.example.name}:{self.example.text}"
+        return (self.statement.anchor, name, self.kind, example)
+
+    @property
+    def specialisation(self) -> str:
+        """The name of the specialisation for sites outside this function."""
+        if self.kind == "example":
+            assert self.example is not None and self.function is not None
+            return f"example {self.example.name or self.function.qualified_name}"
+        if self.kind == "call":
+            return f"call {self.function.qualified_name if self.function is not None else 'module'}"
+        return self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one entry found: for each call site its specialised calls; and what it read."""
+
+    calls: tuple[tuple[Span, Specialised], ...]
+    reads: Reads
+
+
+ORIGINS = {"generic": "static", "defaults": "default argument", "call": "call", "example": "example"}
+
+
+def run_entry(module: Module, entry: Entry, with_bodies: bool) -> Outcome:
+    """Evaluate ``entry`` and collect the kernels that it starts."""
+    machine = Machine(statement_anchor=module.anchor_prefix + entry.statement.anchor)
+    reading = ""
+    try:
+        reading = _execute(machine, module, entry)
+        _run_loose_functions(machine, entry)
+    except (OutOfBudget, RecursionError):
+        pass
+    calls = _collect(machine, module, entry, reading, with_bodies)
+    machine.journal.rewind(0)
+    return Outcome(calls, machine.reads)
+
+
+def _execute(machine: Machine, module: Module, entry: Entry) -> str:
+    anchor = module.anchor_prefix + entry.statement.anchor
+    scope = Scope({}, module.scope, module)
+    frame = Frame(scope, anchor, "<module>")
+    if entry.function is None:
+        execute(machine, entry.statement.tree, frame)
+        return ""
+    node = entry.function.node
+    owner = _owner(machine, module, entry.function)
+    if owner is not None:
+        frame = Frame(owner.scope, anchor, "<module>")
+    function = make_function(machine, node, frame)
+    bound, reading = _parameters(machine, entry, function, owner, frame)
+    run(machine, function, Scope(bound, function.scope, module))
+    return reading
+
+
+def _owner(machine: Machine, module: Module, function: EntryFunction) -> Class | None:
+    if not function.classes:
+        return None
+    value = machine.settled(module.look_up(function.classes[0], machine))
+    for name in function.classes[1:]:
+        value = value.scope.variables.get(name) if isinstance(value, Class) else None
+    return value if isinstance(value, Class) else None
+
+
+def _parameters(
+    machine: Machine, entry: Entry, function: Function, owner: Class | None, frame: Frame
+) -> tuple[dict[str, Value], str]:
+    """The values that the parameters start with, and a sentence about them."""
+    arguments = function.node.args
+    bound: dict[str, Value] = {}
+    for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        bound[parameter.arg] = _parameter(machine, parameter)
+    if arguments.vararg is not None:
+        bound[arguments.vararg.arg] = Opaque(f"*{arguments.vararg.arg}", f"`*{arguments.vararg.arg}` comes from the caller")
+    if arguments.kwarg is not None:
+        bound[arguments.kwarg.arg] = Opaque(f"**{arguments.kwarg.arg}", f"`**{arguments.kwarg.arg}` comes from the caller")
+    if owner is not None and (arguments.posonlyargs or arguments.args):
+        first = (*arguments.posonlyargs, *arguments.args)[0].arg
+        if not any(ast.unparse(decorator) == "staticmethod" for decorator in _decorators(function.node)):
+            fields = {name: Opaque(f"{first}.{name}", f"`{name}` is set when the object is made") for name, _ in owner.fields}
+            bound[first] = Instance(owner, {**fields})
+    if entry.kind == "generic":
+        return bound, ""
+    if entry.kind == "call" or entry.kind == "defaults":
+        return _with_defaults(entry, function, bound)
+    assert entry.example is not None
+    _with_defaults(entry, function, bound)
+    for name, value in entry.example.arguments:
+        if name in bound:
+            bound[name] = _example_value(machine, value, frame)
+    return bound, f"in the example `{entry.example.text}`"
+
+
+def _decorators(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.expr]:
+    return [] if isinstance(node, ast.Lambda) else node.decorator_list
+
+
+def _parameter(machine: Machine, parameter: ast.arg) -> Opaque:
+    rank = _annotated_rank(parameter.annotation)
+    if rank is not None:
+        machine.ranks[parameter.arg] = rank
+    return Opaque(parameter.arg, f"`{parameter.arg}` comes from the caller")
+
+
+def _annotated_rank(annotation: ast.expr | None) -> int | None:
+    """The rank that a jaxtyping annotation states: ``Float[Array, "m k"]`` has 2."""
+    match annotation:
+        case ast.Subscript(slice=ast.Tuple(elts=[_, ast.Constant(value=str() as dims)])):
+            words = dims.split()
+            if any("..." in word or word.startswith(("*", "#*")) for word in words):
+                return None
+            return len(words)
+        case _:
+            return None
+
+
+def _with_defaults(entry: Entry, function: Function, bound: dict[str, Value]) -> tuple[dict[str, Value], str]:
+    arguments = function.node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    taken: list[str] = []
+    pairs = list(zip(positional[len(positional) - len(function.defaults) :], function.defaults, strict=True))
+    named = dict(function.keyword_defaults)
+    pairs += [(parameter, named[parameter.arg]) for parameter in arguments.kwonlyargs if parameter.arg in named]
+    for parameter, default in pairs:
+        bound[parameter.arg] = default
+        if isinstance(default, int) and not isinstance(default, bool):
+            taken.append(f"{parameter.arg}={default}")
+    if not taken or entry.kind != "defaults":
+        return bound, ""
+    noun = "the default" if len(taken) == 1 else "the defaults"
+    return bound, f"with {', '.join(taken)}, {noun}"
+
+
+def _example_value(machine: Machine, value: ast.expr | ArrayText, frame: Frame) -> Value:
+    if not isinstance(value, ArrayText):
+        return evaluate(machine, value, frame)
+    dims = tuple(dim if isinstance(dim, int) else evaluate(machine, dim, frame) for dim in value.dims)
+    return Array(dims, value.dtype)
+
+
+def _run_loose_functions(machine: Machine, entry: Entry) -> None:
+    """Functions inside the entry that hold a call site but that nothing called."""
+    holders = outline(entry.statement).site_holders
+    position = 0
+    while position < len(machine.functions_made):
+        function = machine.functions_made[position]
+        position += 1
+        node = function.node
+        if id(node) not in holders or id(node) in machine.functions_run:
+            continue
+        arguments = node.args
+        bound: dict[str, Value] = {}
+        for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            bound[parameter.arg] = _parameter(machine, parameter)
+        for extra in (arguments.vararg, arguments.kwarg):
+            if extra is not None:
+                bound[extra.arg] = Opaque(f"*{extra.arg}", f"`{extra.arg}` comes from the caller")
+        run(machine, function, Scope(bound, function.scope, function.scope.module))
+
+
+def _collect(
+    machine: Machine, module: Module, entry: Entry, reading: str, with_bodies: bool
+) -> tuple[tuple[Span, Specialised], ...]:
+    called = {id(started.callable) for started in machine.started if started.operands is not None}
+    own = _own_nodes_span(entry)
+    found: dict[Span, list[tuple[Started, tuple[KernelCall, ...], tuple[KernelBody | None, ...]]]] = {}
+    position = 0
+    while position < len(machine.started):
+        started = machine.started[position]
+        position += 1
+        span = started.callable.span
+        if started.operands is None and id(started.callable) in called:
+            continue
+        if span.file is not None:
+            continue
+        if entry.kind == "call" and _inside(span, own):
+            continue
+        if len(found.get(span, ())) >= 6:
+            continue
+        machine.steps = min(machine.steps, 30_000)
+        before = len(machine.started)
+        try:
+            calls, bodies = worlds(machine, started, entry.specialisation, ORIGINS[entry.kind], with_bodies)
+        except (OutOfBudget, RecursionError):
+            machine.recorder = None
+            continue
+        called |= {id(later.callable) for later in machine.started[before:] if later.operands is not None}
+        found.setdefault(span, []).append((started, calls, bodies))
+    made: list[tuple[Span, Specialised]] = []
+    for span, variants in found.items():
+        if entry.kind in ("generic", "defaults"):
+            all_calls = tuple(call for _, calls, _ in variants for call in calls)
+            all_bodies = tuple(body for _, _, bodies in variants for body in bodies)
+            made.append((span, Specialised(entry.specialisation, reading, all_calls, all_bodies)))
+            continue
+        for index, (_, calls, bodies) in enumerate(variants):
+            name = entry.specialisation if index == 0 else f"{entry.specialisation} #{index + 1}"
+            made.append((span, Specialised(name, reading or f"as `{entry.specialisation.partition(' ')[2]}` calls it", calls, bodies)))
+    return tuple(made)
+
+
+def _own_nodes_span(entry: Entry) -> Span | None:
+    if entry.function is None:
+        return None
+    node: FunctionNode = entry.function.node
+    first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+    return Span(entry.statement.anchor, first - 1, 0, (node.end_lineno or node.lineno) - 1, node.end_col_offset or 0)
+
+
+def _inside(span: Span, own: Span | None) -> bool:
+    return own is not None and own.contains(span)

@@ -1,0 +1,639 @@
+"""What an expression is worth."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..model import symbolic
+from ..model.kernel_body import OperationKind
+from ..model.symbolic import Expression
+from . import operators
+from .array_types import DynamicSlice, array_of, indexed_shape, is_array_like
+from .attributes import attribute
+from .calling import call
+from .machine import Frame, Machine
+from .recording import record
+from .values import (
+    CONSTANTS,
+    MISSING,
+    Array,
+    Condition,
+    DictValue,
+    External,
+    Function,
+    Guarded,
+    ListValue,
+    Opaque,
+    Ref,
+    Scope,
+    ShapeOf,
+    SpannedTuple,
+    Value,
+    describe,
+    is_integer,
+    item_spans,
+)
+
+UNROLL_LIMIT: Final = 64
+_BUILTIN_NAMES: Final = frozenset(dir(builtins))
+
+
+def evaluate(machine: Machine, node: ast.expr, frame: Frame) -> Value:
+    """The value of ``node`` in ``frame``; an Opaque where it cannot be known."""
+    machine.step()
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        return machine.fresh(ast.unparse(node), "this kind of expression is not followed")
+    return machine.settled(handler(machine, node, frame))
+
+
+def _constant(machine: Machine, node: ast.Constant, frame: Frame) -> Value:
+    return node.value
+
+
+def _name(machine: Machine, node: ast.Name, frame: Frame) -> Value:
+    return look_up(machine, node.id, frame.scope)
+
+
+def look_up(machine: Machine, name: str, scope: Scope) -> Value:
+    """The value of variable ``name`` as seen from ``scope``."""
+    current: Scope | None = scope
+    while current is not None:
+        if current.parent is None:
+            value = current.module.look_up(name, machine)
+            if value is not MISSING:
+                return value
+        elif (current is scope or not current.is_class) and name in current.variables:
+            return machine.settled(current.variables[name])
+        current = current.parent
+    if name in _BUILTIN_NAMES:
+        return External(f"builtins.{name}")
+    return Opaque(name, f"`{name}` is not defined here")
+
+
+def _attribute(machine: Machine, node: ast.Attribute, frame: Frame) -> Value:
+    owner = evaluate(machine, node.value, frame)
+    return machine.lift(lambda value: attribute(machine, value, node.attr), owner)
+
+
+def _tuple(machine: Machine, node: ast.Tuple | ast.List, frame: Frame) -> Value:
+    items: list[Value] = []
+    spans: list[Any] = []
+    for element in node.elts:
+        if isinstance(element, ast.Starred):
+            inner = evaluate(machine, element.value, frame)
+            contents = inner.items if isinstance(inner, ListValue) else inner
+            contents = machine.settled(contents)
+            if isinstance(contents, Guarded):
+                return _starred_under_condition(machine, node, frame, contents)
+            if isinstance(contents, tuple):
+                items.extend(contents)
+                spans.extend(item_spans(contents))
+                continue
+            reason = contents.reason if isinstance(contents, Opaque) else "its length is not known"
+            unknown = machine.fresh(f"*{describe(contents)}", reason)
+            return ListValue(unknown) if isinstance(node, ast.List) else unknown
+        items.append(evaluate(machine, element, frame))
+        spans.append(machine.span(element, frame))
+    made = SpannedTuple.of(items, spans, machine.span(node, frame))
+    return ListValue(made) if isinstance(node, ast.List) else made
+
+
+def _starred_under_condition(machine: Machine, node: ast.Tuple | ast.List, frame: Frame, guarded: Guarded) -> Value:
+    """``[*a, b]`` where ``a`` depends on a condition: build it under each outcome."""
+    condition = Condition(guarded.key, guarded.text)
+    results = []
+    for outcome in (True, False):
+        mark = machine.journal.mark()
+        machine.assume(condition, outcome)
+        value = _tuple(machine, node, frame)
+        results.append(value.items if isinstance(value, ListValue) else value)
+        machine.journal.rewind(mark)
+    joined = machine.join(condition, results[0], results[1])
+    return ListValue(joined) if isinstance(node, ast.List) else joined
+
+
+def _dict(machine: Machine, node: ast.Dict, frame: Frame) -> Value:
+    made = DictValue({})
+    for key_node, value_node in zip(node.keys, node.values, strict=True):
+        value = evaluate(machine, value_node, frame)
+        if key_node is None:
+            if isinstance(value, DictValue):
+                made.entries.update(value.entries)
+                made.is_open = made.is_open or value.is_open
+            else:
+                made.is_open = True
+            continue
+        key = evaluate(machine, key_node, frame)
+        if isinstance(key, tuple) or (isinstance(key, CONSTANTS) and key is not Ellipsis) or isinstance(key, Expression):
+            try:
+                made.entries[key] = value
+                made.key_spans[key] = machine.span(key_node, frame)
+            except TypeError:
+                made.is_open = True
+        else:
+            made.is_open = True
+    return made
+
+
+def _set(machine: Machine, node: ast.Set, frame: Frame) -> Value:
+    for element in node.elts:
+        evaluate(machine, element.value if isinstance(element, ast.Starred) else element, frame)
+    return machine.fresh(ast.unparse(node), "sets are not followed")
+
+
+def _binary(machine: Machine, node: ast.BinOp, frame: Frame) -> Value:
+    left = evaluate(machine, node.left, frame)
+    right = evaluate(machine, node.right, frame)
+    symbol = operators.SYMBOLS[type(node.op)]
+    result = machine.lift(lambda a, b: operators.binary(machine, symbol, a, b), left, right)
+    if machine.recorder is not None and (is_array_like(left) or is_array_like(right)):
+        kind = OperationKind.DOT if symbol == "@" else OperationKind.OPERATOR
+        record(machine, kind, OPERATOR_NAMES[symbol], node, node, frame, (left, right), result)
+    return result
+
+
+OPERATOR_NAMES: Final = {
+    "+": "operator.add",
+    "-": "operator.sub",
+    "*": "operator.mul",
+    "/": "operator.truediv",
+    "//": "operator.floordiv",
+    "%": "operator.mod",
+    "**": "operator.pow",
+    "@": "operator.matmul",
+    "<<": "operator.lshift",
+    ">>": "operator.rshift",
+    "&": "operator.and_",
+    "|": "operator.or_",
+    "^": "operator.xor",
+    "<": "operator.lt",
+    "<=": "operator.le",
+    ">": "operator.gt",
+    ">=": "operator.ge",
+    "==": "operator.eq",
+    "!=": "operator.ne",
+}
+
+
+def _unary(machine: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
+    operand = evaluate(machine, node.operand, frame)
+    if isinstance(node.op, ast.Not):
+        return machine.lift(lambda value: operators.negate(operators.truth(value)), operand)
+
+    def apply(value: Value) -> Value:
+        if isinstance(node.op, ast.USub) and is_integer(value):
+            return symbolic.negate(value)
+        if isinstance(node.op, ast.USub) and isinstance(value, float | bool):
+            return -value
+        if isinstance(node.op, ast.UAdd):
+            return value
+        if isinstance(node.op, ast.Invert) and isinstance(value, int):
+            return ~value
+        if is_array_like(value):
+            made = array_of(value)
+            return made
+        number = operators.as_integer(value)
+        if isinstance(node.op, ast.USub) and number is not None:
+            return symbolic.negate(number)
+        return machine.fresh(ast.unparse(node), f"`{describe(value)}` is not known")
+
+    result = machine.lift(apply, operand)
+    if machine.recorder is not None and is_array_like(operand):
+        name = {ast.USub: "operator.neg", ast.Invert: "operator.invert"}.get(type(node.op), "operator.pos")
+        record(machine, OperationKind.OPERATOR, name, node, node, frame, (operand,), result)
+    return result
+
+
+def _boolean(machine: Machine, node: ast.BoolOp, frame: Frame) -> Value:
+    is_and = isinstance(node.op, ast.And)
+    undecided: list[Condition] = []
+    value: Value = is_and
+    for index, part in enumerate(node.values):
+        value = evaluate(machine, part, frame)
+        if isinstance(value, Guarded):
+            value = machine.fresh(ast.unparse(part), f"depends on {value.text}")
+        outcome = operators.truth(value)
+        if isinstance(outcome, Condition):
+            known = machine.outcome(outcome)
+            if known is None:
+                if not is_and and not undecided and index == 0 and isinstance(value, Opaque) and len(node.values) == 2:
+                    # "x or default": one of two values.
+                    return machine.join(outcome, value, evaluate(machine, node.values[1], frame))
+                undecided.append(outcome)
+                continue
+            outcome = known
+        if outcome != is_and:
+            return value if not undecided else _combined(undecided, is_and, decided=outcome)
+    if not undecided:
+        return value
+    return undecided[0] if len(undecided) == 1 else _combined(undecided, is_and, decided=None)
+
+
+def _combined(undecided: list[Condition], is_and: bool, decided: bool | None) -> Value:
+    if decided is not None:
+        # A later part decides the whole: False for "and", True for "or".
+        return decided
+    word = " and " if is_and else " or "
+    texts = [f"not ({part.text})" if part.negated else part.text for part in undecided]
+    key = (word, *((part.key, part.negated) for part in undecided))
+    return Condition(key, word.join(texts))
+
+
+def _compare(machine: Machine, node: ast.Compare, frame: Frame) -> Value:
+    left = evaluate(machine, node.left, frame)
+    result: Value = True
+    for op, right_node in zip(node.ops, node.comparators, strict=True):
+        right = evaluate(machine, right_node, frame)
+        symbol = _COMPARE_SYMBOLS[type(op)]
+        result = machine.lift(lambda a, b, s=symbol: operators.compare(machine, s, a, b), left, right)
+        if machine.recorder is not None and (is_array_like(left) or is_array_like(right)) and symbol in OPERATOR_NAMES:
+            record(machine, OperationKind.OPERATOR, OPERATOR_NAMES[symbol], node, node, frame, (left, right), result)
+        if result is False:
+            return False
+        left = right
+    if len(node.ops) > 1 and result is not True:
+        return operators.machine_condition(machine, ast.unparse(node))
+    return result
+
+
+_COMPARE_SYMBOLS: Final[dict[type[ast.cmpop], str]] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+
+
+def _conditional(machine: Machine, node: ast.IfExp, frame: Frame) -> Value:
+    test = evaluate(machine, node.test, frame)
+
+    def choose(value: Value) -> Value:
+        outcome = operators.truth(value)
+        if isinstance(outcome, Condition):
+            known = machine.outcome(outcome)
+            if known is None:
+                return under_both(
+                    machine,
+                    outcome,
+                    lambda: evaluate(machine, node.body, frame),
+                    lambda: evaluate(machine, node.orelse, frame),
+                )
+            outcome = known
+        return evaluate(machine, node.body if outcome else node.orelse, frame)
+
+    return machine.lift(choose, test)
+
+
+def under_both(
+    machine: Machine, condition: Condition, when_true: Callable[[], Value], when_false: Callable[[], Value]
+) -> Value:
+    """Evaluate both ways of ``condition``, keep the effects of both, and join the values."""
+    facts = machine.facts
+    mark = machine.journal.mark()
+    machine.assume(condition, True)
+    true_value = when_true()
+    true_touched = machine.journal.rewind(mark)
+    machine.facts = facts
+    machine.assume(condition, False)
+    false_value = when_false()
+    false_touched = machine.journal.rewind(mark)
+    machine.facts = facts
+    for touched in (true_touched, false_touched):
+        touched.pop((id(machine.assumed), condition.key), None)
+    machine.journal.merge(true_touched, false_touched, lambda t, f: machine.join(condition, t, f))
+    return machine.join(condition, true_value, false_value)
+
+
+def _lambda(machine: Machine, node: ast.Lambda, frame: Frame) -> Value:
+    return make_function(machine, node, frame)
+
+
+def make_function(
+    machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, frame: Frame
+) -> Function:
+    """The function that ``node`` defines, with its defaults evaluated now."""
+    defaults = tuple(evaluate(machine, default, frame) for default in node.args.defaults)
+    keyword_defaults = tuple(
+        (argument.arg, evaluate(machine, default, frame))
+        for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+        if default is not None
+    )
+    made = Function(node, frame.scope, frame.anchor, defaults, keyword_defaults)
+    machine.functions_made.append(made)
+    return made
+
+
+def _subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Value:
+    owner = evaluate(machine, node.value, frame)
+    index = evaluate_index(machine, node.slice, frame)
+    result = machine.lift(lambda value, at: subscript(machine, value, at, ast.unparse(node)), owner, index)
+    if machine.recorder is not None and isinstance(owner, Ref) and isinstance(node.ctx, ast.Load):
+        record(machine, OperationKind.LOAD, "load", node, node, frame, (owner,), result, ref=owner.name)
+    return result
+
+
+def evaluate_index(machine: Machine, node: ast.expr, frame: Frame) -> Value:
+    """An index: an integer, a slice, Ellipsis, or a tuple of those."""
+    if isinstance(node, ast.Slice):
+        parts = [None if part is None else evaluate(machine, part, frame) for part in (node.lower, node.upper, node.step)]
+        return slice(*parts)
+    if isinstance(node, ast.Tuple):
+        if any(isinstance(element, ast.Starred) for element in node.elts):
+            return _tuple(machine, node, frame)
+        return tuple(evaluate_index(machine, element, frame) for element in node.elts)
+    return evaluate(machine, node, frame)
+
+
+def subscript(machine: Machine, owner: Value, index: Value, text: str) -> Value:
+    """``owner[index]``; both settled."""
+    match owner:
+        case tuple():
+            return _item(machine, owner, index, text)
+        case ListValue(items):
+            if isinstance(index, slice):
+                return ListValue(machine.lift(lambda part: _item(machine, part, index, text), items))
+            return machine.lift(lambda part: _item(machine, part, index, text), items)
+        case DictValue(entries, is_open):
+            try:
+                if index in entries:
+                    value = entries[index]
+                    return machine.fresh(text, "is not set on every path") if value is MISSING else value
+            except TypeError:
+                pass
+            return machine.fresh(text, f"the key `{describe(index)}` is not known")
+        case ShapeOf(array):
+            return _shape_item(machine, array, index, text)
+        case Ref(name, shape, dtype, space):
+            return Array(indexed_shape(shape, index), dtype)
+        case Array(shape, dtype):
+            return Array(indexed_shape(shape, index), dtype)
+        case str() if isinstance(index, int) and -len(owner) <= index < len(owner):
+            return owner[index]
+        case Opaque():
+            return Opaque(f"{owner.text}[{_index_text(index)}]", owner.reason)
+        case External() | Function():
+            return owner
+        case _:
+            return machine.fresh(text, f"`{text}` cannot be worked out by reading")
+
+
+def _index_text(index: Value) -> str:
+    match index:
+        case slice():
+            parts = ["" if part is None else describe(part) for part in (index.start, index.stop)]
+            return ":".join(parts)
+        case tuple():
+            return ", ".join(map(_index_text, index))
+        case _:
+            return describe(index)
+
+
+def _item(machine: Machine, items: Value, index: Value, text: str) -> Value:
+    if isinstance(items, Opaque):
+        return Opaque(f"{items.text}[{_index_text(index)}]", items.reason)
+    if isinstance(index, slice):
+        bounds = (index.start, index.stop, index.step)
+        if all(bound is None or isinstance(bound, int) for bound in bounds):
+            spans = item_spans(items)
+            return SpannedTuple.of(tuple(items)[index], spans[index], None)
+        return machine.fresh(text, "the bounds of the slice are not known")
+    if isinstance(index, int):
+        if -len(items) <= index < len(items):
+            return items[index]
+        return machine.fresh(text, f"`{text}` is out of range")
+    return machine.fresh(text, f"the index `{describe(index)}` is not known")
+
+
+def _shape_item(machine: Machine, array: Opaque, index: Value, text: str) -> Value:
+    rank = machine.ranks.get(array.text)
+    if isinstance(index, int):
+        if rank is not None and index < 0:
+            index += rank
+        return symbolic.symbol(f"{array.text}.shape[{index}]", 0)
+    if rank is not None and isinstance(index, slice):
+        return _item(machine, shape_symbols(array, rank), index, text)
+    return Opaque(f"{array.text}.shape[{_index_text(index)}]", array.reason)
+
+
+def shape_symbols(array: Opaque, rank: int) -> tuple[Value, ...]:
+    """The dims of an array of known rank, as symbols."""
+    return tuple(symbolic.symbol(f"{array.text}.shape[{axis}]", 0) for axis in range(rank))
+
+
+def _call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
+    return call(machine, node, frame)
+
+
+def _joined_string(machine: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
+    parts: list[str] = []
+    for value in node.values:
+        if isinstance(value, ast.Constant):
+            parts.append(str(value.value))
+            continue
+        inner = evaluate(machine, value.value, frame) if isinstance(value, ast.FormattedValue) else None
+        if not isinstance(inner, str | int | float) or (isinstance(value, ast.FormattedValue) and value.format_spec):
+            return Opaque(ast.unparse(node), "the text is put together from values that are not known")
+        parts.append(str(inner))
+    return "".join(parts)
+
+
+def _starred(machine: Machine, node: ast.Starred, frame: Frame) -> Value:
+    return evaluate(machine, node.value, frame)
+
+
+def _named(machine: Machine, node: ast.NamedExpr, frame: Frame) -> Value:
+    value = evaluate(machine, node.value, frame)
+    machine.journal.write(frame.scope.variables, node.target.id, value)
+    return value
+
+
+def _comprehension(machine: Machine, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
+    unknown = machine.fresh(ast.unparse(node), "the length of what it goes over is not known")
+    if len(node.generators) != 1:
+        return ListValue(unknown)
+    generator = node.generators[0]
+    source = evaluate(machine, generator.iter, frame)
+
+    def over(iterable: Value) -> Value:
+        items = iterable_items(machine, iterable)
+        if items is None:
+            scope = Scope({}, frame.scope, frame.scope.module)
+            inner = Frame(scope, frame.anchor, frame.name)
+            assign(machine, generator.target, Opaque(ast.unparse(generator.target), unknown.reason), inner)
+            evaluate(machine, node.elt, inner)
+            return unknown
+        made: list[Value] = []
+        for item in items:
+            scope = Scope({}, frame.scope, frame.scope.module)
+            inner = Frame(scope, frame.anchor, frame.name)
+            assign(machine, generator.target, item, inner)
+            kept: bool | Condition = True
+            for test in generator.ifs:
+                kept = operators.truth(evaluate(machine, test, inner))
+                if isinstance(kept, Condition):
+                    known = machine.outcome(kept)
+                    if known is None:
+                        return unknown
+                    kept = known
+                if not kept:
+                    break
+            if kept:
+                made.append(evaluate(machine, node.elt, inner))
+        return SpannedTuple.of(made, (None,) * len(made), machine.span(node, frame))
+
+    return ListValue(machine.lift(over, source))
+
+
+def _dict_comprehension(machine: Machine, node: ast.DictComp, frame: Frame) -> Value:
+    made = DictValue({}, is_open=True)
+    if len(node.generators) != 1 or node.generators[0].ifs:
+        return made
+    generator = node.generators[0]
+    items = iterable_items(machine, evaluate(machine, generator.iter, frame))
+    if items is None:
+        return made
+    entries: dict[Value, Value] = {}
+    for item in items:
+        scope = Scope({}, frame.scope, frame.scope.module)
+        inner = Frame(scope, frame.anchor, frame.name)
+        assign(machine, generator.target, item, inner)
+        key = evaluate(machine, node.key, inner)
+        if not isinstance(key, str | int | tuple | Expression):
+            return made
+        entries[key] = evaluate(machine, node.value, inner)
+    return DictValue(entries)
+
+
+def iterable_items(machine: Machine, value: Value) -> tuple[Value, ...] | None:
+    """The items that a loop over ``value`` sees, where they are known and few."""
+    items = machine.settled(value.items) if isinstance(value, ListValue) else value
+    if isinstance(value, DictValue) and not value.is_open:
+        items = tuple(value.entries)
+    if isinstance(items, ShapeOf):
+        rank = machine.ranks.get(items.array.text)
+        items = shape_symbols(items.array, rank) if rank is not None else None
+    if isinstance(items, str):
+        items = tuple(items)
+    if isinstance(items, tuple) and len(items) <= UNROLL_LIMIT:
+        return items
+    return None
+
+
+def assign(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
+    """Bind ``value`` to ``target``, unpacking as Python does."""
+    match target:
+        case ast.Name(id=name):
+            machine.journal.write(frame.scope.variables, name, value)
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            for element, item in zip(elements, unpack(machine, elements, value), strict=True):
+                assign(machine, element.value if isinstance(element, ast.Starred) else element, item, frame)
+        case ast.Attribute(value=owner_node, attr=name):
+            from .attributes import set_attribute
+
+            set_attribute(machine, evaluate(machine, owner_node, frame), name, value)
+        case ast.Subscript():
+            _assign_item(machine, target, value, frame)
+        case _:
+            pass
+
+
+def unpack(machine: Machine, elements: list[ast.expr], value: Value) -> list[Value]:
+    """``value`` as one value for each of ``elements``; learns the rank of an unpacked shape."""
+    starred = next((index for index, element in enumerate(elements) if isinstance(element, ast.Starred)), None)
+    value = machine.settled(value)
+    items: Value = machine.settled(value.items) if isinstance(value, ListValue) else value
+    if isinstance(items, ShapeOf):
+        if starred is None:
+            machine.journal.write(machine.ranks, items.array.text, len(elements))
+        rank = machine.ranks.get(items.array.text)
+        if rank is not None:
+            items = shape_symbols(items.array, rank)
+    if isinstance(items, Guarded):
+        condition = Condition(items.key, items.text)
+        true_items = unpack(machine, elements, items.when_true)
+        false_items = unpack(machine, elements, items.when_false)
+        return [machine.join(condition, t, f) for t, f in zip(true_items, false_items, strict=True)]
+    if isinstance(items, Array) and not isinstance(items.shape, Opaque) and items.shape:
+        row = Array(items.shape[1:], items.dtype)
+        items = tuple(row for _ in elements) if starred is None else items
+    if isinstance(items, tuple):
+        if starred is None and len(items) == len(elements):
+            return list(items)
+        after = len(elements) - 1 - (starred or 0)
+        if starred is not None and len(items) >= len(elements) - 1:
+            middle = ListValue(tuple(items[starred : len(items) - after]))
+            return [*items[:starred], middle, *items[len(items) - after :]]
+    reason = items.reason if isinstance(items, Opaque) else f"`{describe(value)}` cannot be unpacked by reading"
+    base = describe(items)
+    return [
+        ListValue(machine.fresh(f"*{base}", reason)) if index == starred else Opaque(f"{base}[{index}]", reason)
+        if isinstance(items, Opaque | ShapeOf) and starred is None
+        else machine.fresh(ast.unparse(element), reason)
+        for index, element in enumerate(elements)
+    ]
+
+
+def _assign_item(machine: Machine, target: ast.Subscript, value: Value, frame: Frame) -> None:
+    owner = evaluate(machine, target.value, frame)
+    index = evaluate_index(machine, target.slice, frame)
+    if isinstance(owner, DictValue):
+        try:
+            entries = {**owner.entries, index: value}
+            machine.journal.write(owner, "items", (entries, owner.is_open))
+        except TypeError:
+            machine.journal.write(owner, "items", (owner.entries, True))
+    elif isinstance(owner, ListValue):
+        items = owner.items
+        if isinstance(items, tuple) and isinstance(index, int) and -len(items) <= index < len(items):
+            spans = list(item_spans(items))
+            position = index % len(items)
+            changed = (*items[:position], value, *items[position + 1 :])
+            machine.journal.write(owner, "items", SpannedTuple.of(changed, spans, None))
+        elif not isinstance(items, Opaque):
+            unknown = machine.fresh(ast.unparse(target.value), "an item whose position is not known is replaced")
+            machine.journal.write(owner, "items", unknown)
+    elif isinstance(owner, Ref) and machine.recorder is not None:
+        target_type = Array(indexed_shape(owner.shape, index), owner.dtype)
+        record(machine, OperationKind.STORE, "store", target, target, frame, (target_type, value), None, ref=owner.name)
+
+
+def _await(machine: Machine, node: ast.Await, frame: Frame) -> Value:
+    return evaluate(machine, node.value, frame)
+
+
+_HANDLERS: Final[dict[type[ast.expr], Callable[[Machine, Any, Frame], Value]]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Tuple: _tuple,
+    ast.List: _tuple,
+    ast.Dict: _dict,
+    ast.Set: _set,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.BoolOp: _boolean,
+    ast.Compare: _compare,
+    ast.IfExp: _conditional,
+    ast.Lambda: _lambda,
+    ast.Subscript: _subscript,
+    ast.Call: _call,
+    ast.JoinedStr: _joined_string,
+    ast.Starred: _starred,
+    ast.NamedExpr: _named,
+    ast.ListComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.DictComp: _dict_comprehension,
+    ast.Await: _await,
+}
+__all__ = ["DynamicSlice", "assign", "evaluate", "evaluate_index", "iterable_items", "look_up", "make_function", "under_both"]

@@ -1,0 +1,658 @@
+"""From a started kernel to the model's KernelCall, one for each world."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable
+from itertools import product
+from typing import Final
+
+from ..model.kernel_body import KernelBody
+from ..model.kernel_call import (
+    ArrayType,
+    BlockSpec,
+    DimensionKind,
+    Form,
+    KernelCall,
+    KernelFunction,
+    MemorySpace,
+    Missing,
+    Operand,
+    Parameter,
+    Role,
+    Semantics,
+    SpecList,
+)
+from ..model.span import Span
+from ..model.symbolic import Expression, Integer
+from ..model.unknown import Unknown
+from .calling import Arguments, apply, arity_of
+from .machine import Machine, Recorder, Started, project
+from .recording import array_type
+from .specs import function_span, grid_dims, items_of, parameters_span, spec_list, why
+from .values import (
+    MISSING,
+    Array,
+    CompilerParamsValue,
+    DictValue,
+    External,
+    Function,
+    GridSpecValue,
+    Instance,
+    ListValue,
+    Opaque,
+    Partial,
+    Ref,
+    ScratchValue,
+    Value,
+    describe,
+    item_spans,
+)
+
+WORLD_LIMIT: Final = 8
+_GRID_SPEC_KEYWORDS: Final = ("grid", "in_specs", "out_specs", "scratch_shapes")
+
+
+def worlds(
+    machine: Machine, started: Started, specialisation: str, origin: str, with_body: bool
+) -> tuple[tuple[KernelCall, ...], tuple[KernelBody | None, ...]]:
+    """One call for each way that the conditions in its parts may go, the likeliest first."""
+    seen: dict[Hashable, str] = {}
+    _project_started(started, started.assumed, seen)
+    keys = list(seen)
+    calls: list[KernelCall] = []
+    bodies: list[KernelBody | None] = []
+    for assumed in _assignments(started.assumed, keys):
+        world = _project_started(started, assumed, {})
+        saved, facts = dict(machine.assumed), machine.facts
+        machine.assumed.clear()
+        machine.assumed.update(assumed)
+        machine.facts = started.facts
+        mark = machine.journal.mark()
+        first = not calls
+        call, kernel, refs = _Extraction(machine, world, specialisation, origin).build()
+        body = _body(machine, call, kernel, refs, specialisation) if first and with_body else None
+        machine.journal.rewind(mark)
+        machine.assumed.clear()
+        machine.assumed.update(saved)
+        machine.facts = facts
+        if call not in calls:
+            calls.append(call)
+            bodies.append(body)
+    return tuple(calls), tuple(bodies)
+
+
+def _assignments(known: dict[Hashable, bool], keys: list[Hashable]) -> list[dict[Hashable, bool]]:
+    if len(keys) <= 3:
+        return [{**known, **dict(zip(keys, outcome, strict=True))} for outcome in product((True, False), repeat=len(keys))]
+    base = {**known, **dict.fromkeys(keys, True)}
+    flips = [{**base, key: False} for key in keys[: WORLD_LIMIT - 2]]
+    return [base, *flips, {**known, **dict.fromkeys(keys, False)}]
+
+
+def _project_started(started: Started, assumed: dict[Hashable, bool], seen: dict[Hashable, str]) -> Started:
+    callable_ = started.callable
+    arguments = {
+        name: (project(value, assumed, seen), span)
+        for name, (value, span) in callable_.arguments.items()
+        if name not in ("name", "debug", "interpret", "cost_estimate", "metadata")
+    }
+    projected = type(callable_)(
+        callable_.form,
+        project(callable_.kernel, assumed, seen),
+        callable_.kernel_span,
+        arguments,
+        callable_.is_open,
+        callable_.span,
+        callable_.callee_span,
+        callable_.owner,
+        callable_.order,
+    )
+    operands = started.operands
+    if isinstance(operands, tuple):
+        operands = tuple(project(item, assumed, seen) for item in operands)
+    return Started(
+        projected, assumed, started.facts, started.depth, operands, started.operands_span, started.keywords
+    )
+
+
+class _Extraction:
+    """Builds one KernelCall; an object only so that its parts can share what is already known."""
+
+    def __init__(self, machine: Machine, started: Started, specialisation: str, origin: str) -> None:
+        self.machine = machine
+        self.started = started
+        self.callable = started.callable
+        self.specialisation = specialisation
+        self.origin = origin
+        self.missing: list[Missing] = []
+        self.arguments = dict(started.callable.arguments)
+        self.spec = self.arguments.get("grid_spec", (None, None))[0]
+
+    def note(self, what: str, value: object) -> None:
+        if isinstance(value, Unknown):
+            self.missing.append(Missing(what, value.reason))
+
+    def part(self, name: str) -> tuple[Value, Span | None]:
+        """The argument called ``name``, from the grid spec where there is one."""
+        if isinstance(self.spec, GridSpecValue):
+            if name in self.spec.arguments:
+                return self.spec.arguments[name]
+            if name in _GRID_SPEC_KEYWORDS:
+                return MISSING, None
+        elif self.spec is not None and name in (*_GRID_SPEC_KEYWORDS, "num_scalar_prefetch"):
+            return Opaque("grid_spec", why(self.spec).reason), None
+        if name in self.arguments:
+            return self.arguments[name]
+        if self.callable.is_open:
+            return Opaque(name, f"`{name}` may be among `**` arguments that are not known"), None
+        return MISSING, None
+
+    def build(self) -> tuple[KernelCall, Value, tuple[Value, ...] | None]:
+        form = Form(self.callable.form)
+        grid_value, grid_span = self.part("grid")
+        grid_is_given = grid_value is not MISSING and grid_value is not None
+        grid = grid_dims(grid_value) if grid_is_given else ()
+        self.note("grid", grid)
+        count = self._prefetch_count()
+        self.note("num_scalar_prefetch", count)
+        grid_rank = None if isinstance(grid, Unknown) else len(grid)
+        prefetch = self._prefetch_refs(count)
+        in_specs = self._specs("in_specs", grid_rank, prefetch)
+        out_specs = self._specs("out_specs", grid_rank, prefetch)
+        operands = self._operands(count, in_specs, out_specs)
+        self.note("operands", operands)
+        kernel_value = self.callable.kernel
+        kernel = self._kernel(kernel_value, operands)
+        self.note("kernel", kernel)
+        if isinstance(kernel, KernelFunction):
+            self.note("kernel_arity", kernel.arity)
+        out_shape, out_shape_span = self._out_shape()
+        semantics = self._semantics()
+        limit, limit_span = self._compiler_param("vmem_limit_bytes")
+        aliases_value, alias_span = self.part("input_output_aliases")
+        scratch_value, scratch_span = self.part("scratch_shapes")
+        if form is Form.KERNEL:
+            scratch_value, scratch_span = self.part("scratch_types")
+        scratch_items = scratch_value if isinstance(scratch_value, DictValue) else None
+        call = KernelCall(
+            form=form,
+            name=self.callable.owner,
+            specialisation=self.specialisation,
+            span=self.callable.span,
+            callee_span=self.callable.callee_span,
+            grid=grid,
+            grid_span=grid_span,
+            grid_dim_spans=_spans(grid_value),
+            grid_is_given=grid_is_given,
+            grid_spec_span=self.arguments.get("grid_spec", (None, None))[1],
+            grid_beside_grid_spec=self._beside_grid_spec(),
+            num_scalar_prefetch=count,
+            prefetch_span=self.part("num_scalar_prefetch")[1],
+            in_specs=in_specs,
+            out_specs=out_specs,
+            out_shape_count=_out_count(out_shape),
+            out_shape_span=out_shape_span,
+            argument_count=self._argument_count(),
+            arguments_span=self.started.operands_span,
+            operands=operands,
+            scratch_span=scratch_span,
+            named_scratch=len(scratch_items.entries) if scratch_items is not None else 0,
+            kernel=kernel,
+            semantics=semantics,
+            vmem_limit_bytes=_integer_or_none(limit),
+            vmem_limit_span=limit_span,
+            aliases=_aliases(aliases_value),
+            alias_span=alias_span,
+            facts=self.started.facts,
+            missing=tuple(self.missing),
+            origin=self.origin,
+        )
+        return call, kernel_value, self._refs(operands)
+
+    def _beside_grid_spec(self) -> tuple[str, ...]:
+        if self.spec is None:
+            return ()
+        empty: tuple[Value, ...] = (None, ())
+        return tuple(
+            name
+            for name in _GRID_SPEC_KEYWORDS
+            if name in self.arguments
+            and not any(self.arguments[name][0] is one or self.arguments[name][0] == one for one in empty)
+        )
+
+    def _argument_count(self) -> int | None | Unknown:
+        operands = self.started.operands
+        if operands is None:
+            return None
+        return Unknown(operands.reason) if isinstance(operands, Opaque) else len(operands)
+
+    def _prefetch_count(self) -> int | Unknown:
+        value, _ = self.part("num_scalar_prefetch")
+        if value is MISSING:
+            return 0
+        return value if isinstance(value, int) and not isinstance(value, bool) else why(value)
+
+    def _prefetch_refs(self, count: int | Unknown) -> tuple[Value, ...] | None:
+        if isinstance(count, Unknown):
+            return None
+        operands = self.started.operands
+        refs: list[Value] = []
+        for index in range(count):
+            given = operands[index] if isinstance(operands, tuple) and index < len(operands) else None
+            if isinstance(given, Array | Ref):
+                refs.append(Ref(f"prefetch[{index}]", given.shape, given.dtype, MemorySpace.SMEM))
+            else:
+                refs.append(
+                    Ref(f"prefetch[{index}]", Opaque("shape", "is not known"), Opaque("dtype", "is not known"), MemorySpace.SMEM)
+                )
+        return tuple(refs)
+
+    def _specs(
+        self, name: str, grid_rank: int | None, prefetch: tuple[Value, ...] | None
+    ) -> SpecList | None | Unknown:
+        value, span = self.part(name)
+        if value is MISSING or value is None:
+            return None
+        specs = spec_list(self.machine, value, span, grid_rank, prefetch)
+        self.note(name, specs)
+        if isinstance(specs, SpecList) and isinstance(specs.specs, tuple):
+            for index, spec in enumerate(specs.specs):
+                self.note(f"{name}[{index}]", spec)
+                if isinstance(spec, BlockSpec):
+                    self.note(f"{name}[{index}].block_shape", spec.block_shape)
+                    self.note(f"{name}[{index}].index_map", spec.index_map)
+        return specs
+
+    def _out_shape(self) -> tuple[Value, Span | None]:
+        for name in ("out_shape", "out_type"):
+            value, span = self.part(name)
+            if value is not MISSING:
+                return value, span
+        return MISSING, None
+
+    def _operands(
+        self, count: int | Unknown, in_specs: SpecList | None | Unknown, out_specs: SpecList | None | Unknown
+    ) -> tuple[Operand, ...] | Unknown:
+        if isinstance(count, Unknown):
+            return count
+        inputs = self._inputs(count, in_specs)
+        if isinstance(inputs, Unknown):
+            return inputs
+        outputs = self._outputs(out_specs)
+        if isinstance(outputs, Unknown):
+            return outputs
+        scratch = self._scratch()
+        if isinstance(scratch, Unknown):
+            return scratch
+        return (*inputs, *outputs, *scratch)
+
+    def _inputs(self, count: int, in_specs: SpecList | None | Unknown) -> tuple[Operand, ...] | Unknown:
+        given = self.started.operands
+        made: list[Operand] = []
+        for index in range(count):
+            value = given[index] if isinstance(given, tuple) and index < len(given) else MISSING
+            made.append(
+                Operand(
+                    _operand_name(value, f"prefetch[{index}]"),
+                    Role.PREFETCH,
+                    _array(value),
+                    None,
+                    MemorySpace.SMEM,
+                    _item_span(self.started.operands_span),
+                    _is_tree(value),
+                )
+            )
+        specs = _listed(in_specs)
+        if self.callable.form == "emit_pipeline" and isinstance(given, tuple):
+            given = given[: len(specs)] if specs is not None else given
+        values = given[count:] if isinstance(given, tuple) else None
+        if specs is None and values is None:
+            if isinstance(in_specs, Unknown):
+                return in_specs
+            return Unknown(given.reason if isinstance(given, Opaque) else "the call of the kernel was not found")
+        number = len(specs) if specs is not None else len(values or ())
+        for index in range(number):
+            value = values[index] if values is not None and index < len(values) else MISSING
+            spec = specs[index] if specs is not None else None
+            made.append(
+                Operand(
+                    _operand_name(value, f"inputs[{index}]"),
+                    Role.INPUT,
+                    _array(value),
+                    spec,
+                    _space_of(spec, value),
+                    spec.span if isinstance(spec, BlockSpec) else None,
+                    _is_tree(value) or _is_spec_tree(self.part("in_specs")[0], index),
+                )
+            )
+        return tuple(made)
+
+    def _outputs(self, out_specs: SpecList | None | Unknown) -> tuple[Operand, ...] | Unknown:
+        value, _ = self._out_shape()
+        if self.callable.form == "emit_pipeline":
+            return self._pipeline_outputs(out_specs)
+        if value is MISSING or value is None:
+            return () if not self.callable.is_open else Unknown("`out_shape` is not known")
+        if isinstance(value, Opaque):
+            return Unknown(value.reason)
+        if isinstance(value, ListValue) and not isinstance(value.items, tuple):
+            return why(value.items)
+        items = items_of(value)
+        leaves = items if items is not None else (value,)
+        specs = _listed(out_specs)
+        made: list[Operand] = []
+        for index, leaf in enumerate(leaves):
+            spec: BlockSpec | None | Unknown = None
+            if specs is not None:
+                spec = specs[index] if index < len(specs) else None
+            elif isinstance(out_specs, Unknown):
+                spec = out_specs
+            made.append(
+                Operand(
+                    f"outputs[{index}]",
+                    Role.OUTPUT,
+                    _array(leaf),
+                    spec,
+                    _space_of(spec, leaf),
+                    spec.span if isinstance(spec, BlockSpec) else None,
+                    _is_tree(leaf),
+                )
+            )
+        return tuple(made)
+
+    def _pipeline_outputs(self, out_specs: SpecList | None | Unknown) -> tuple[Operand, ...] | Unknown:
+        specs = _listed(out_specs)
+        if isinstance(out_specs, Unknown):
+            return out_specs
+        if specs is None:
+            return ()
+        in_count = len(_listed_value(self.part("in_specs")[0]) or ())
+        given = self.started.operands
+        made: list[Operand] = []
+        for index, spec in enumerate(specs):
+            position = in_count + index
+            value = given[position] if isinstance(given, tuple) and position < len(given) else MISSING
+            made.append(
+                Operand(
+                    _operand_name(value, f"outputs[{index}]"),
+                    Role.OUTPUT,
+                    _array(value),
+                    spec,
+                    _space_of(spec, value),
+                    spec.span if isinstance(spec, BlockSpec) else None,
+                    _is_tree(value),
+                )
+            )
+        return tuple(made)
+
+    def _scratch(self) -> tuple[Operand, ...] | Unknown:
+        if self.callable.form == "emit_pipeline":
+            if self.started.keywords - {"first_cycle", "last_cycle", "init_accumulators", "schedule"}:
+                return Unknown("the call hands over scratch of its own")
+            return ()
+        value, _ = self.part("scratch_types" if self.callable.form == "kernel" else "scratch_shapes")
+        if value is MISSING or value is None:
+            return ()
+        if isinstance(value, DictValue):
+            if value.is_open:
+                return Unknown("the keys of `scratch_shapes` are not known")
+            return tuple(_scratch_operand(str(name), item) for name, item in value.entries.items())
+        items = items_of(value)
+        if items is None:
+            if isinstance(value, ScratchValue):
+                return (_scratch_operand("scratch[0]", value),)
+            return why(value.items if isinstance(value, ListValue) else value)
+        return tuple(_scratch_operand(f"scratch[{index}]", item) for index, item in enumerate(items))
+
+    def _kernel(self, value: Value, operands: tuple[Operand, ...] | Unknown) -> KernelFunction | Unknown:
+        bound_positional = 0
+        bound_names: set[str] = set()
+        target = value
+        while isinstance(target, Partial):
+            bound_positional += len(target.arguments)
+            bound_names |= {name for name, _ in target.keywords}
+            target = target.function
+        if not isinstance(target, Function):
+            return why(value)
+        node = target.node
+        names = [*node.args.posonlyargs, *node.args.args]
+        free = names[bound_positional + (1 if target.is_bound else 0) :]
+        parameters = tuple(
+            Parameter(
+                argument.arg,
+                Span(
+                    target.anchor,
+                    argument.lineno - 1,
+                    argument.col_offset,
+                    (argument.end_lineno or argument.lineno) - 1,
+                    argument.end_col_offset or argument.col_offset,
+                ),
+                index if not isinstance(operands, Unknown) and index < len(operands) else None,
+            )
+            for index, argument in enumerate(argument for argument in free if argument.arg not in bound_names)
+        )
+        return KernelFunction(
+            target.name,
+            arity_of(self.machine, value),
+            parameters,
+            self.callable.kernel_span,
+            function_span(target),
+            parameters_span(target),
+        )
+
+    def _compiler_param(self, name: str) -> tuple[Value, Span | None]:
+        value, _ = self.part("compiler_params")
+        if isinstance(value, CompilerParamsValue):
+            if name in value.arguments:
+                return value.arguments[name]
+            if value.is_open:
+                return Opaque(name, f"`{name}` may be among `**` arguments that are not known"), None
+            return MISSING, None
+        if value is MISSING or value is None:
+            if name == "dimension_semantics" and self.callable.form == "emit_pipeline":
+                return self.part(name)
+            return MISSING, None
+        return Opaque(name, why(value).reason), None
+
+    def _semantics(self) -> Semantics | None | Unknown:
+        value, span = self._compiler_param("dimension_semantics")
+        if value is MISSING or value is None:
+            return None
+        if isinstance(value, str):
+            return Semantics(tuple(value), span)
+        items = items_of(value)
+        if items is None:
+            unknown = why(value.items if isinstance(value, ListValue) else value)
+            self.note("dimension_semantics", unknown)
+            return unknown
+        spans = _spans(value)
+        return Semantics(tuple(_semantic(item) for item in items), span, spans)
+
+    def _refs(self, operands: tuple[Operand, ...] | Unknown) -> tuple[Value, ...] | None:
+        if isinstance(operands, Unknown):
+            return None
+        given = self.started.operands
+        refs: list[Value] = []
+        for index, operand in enumerate(operands):
+            if operand.is_tree or operand.semaphore is not None or isinstance(operand.memory_space, Unknown):
+                refs.append(Opaque(operand.name, "it is a tree of refs" if operand.is_tree else "a semaphore has no value"))
+                continue
+            shape, dtype = _ref_type(operand)
+            refs.append(Ref(operand.name, shape, dtype, operand.memory_space))
+        del given, index
+        return tuple(refs)
+
+
+def _ref_type(operand: Operand) -> tuple[tuple[Value, ...] | Opaque, str | Opaque]:
+    """The shape and dtype of the ref that the kernel sees."""
+    array = operand.array
+    dtype: str | Opaque = Opaque(f"{operand.name}.dtype", "the dtype of the operand is not known")
+    whole: tuple[Value, ...] | Opaque = Opaque(f"{operand.name}.shape", "the shape of the operand is not known")
+    if isinstance(array, ArrayType):
+        if isinstance(array.dtype, str):
+            dtype = array.dtype
+        if not isinstance(array.shape, Unknown):
+            whole = tuple(_value(dim) for dim in array.shape)
+    spec = operand.spec
+    if isinstance(spec, Unknown):
+        return Opaque(f"{operand.name}.shape", spec.reason), dtype
+    if spec is None or spec.block_shape is None:
+        return whole, dtype
+    if isinstance(spec.block_shape, Unknown):
+        return Opaque(f"{operand.name}.shape", spec.block_shape.reason), dtype
+    return (
+        tuple(_value(dim.size) for dim in spec.block_shape if dim.kind is not DimensionKind.SQUEEZED),
+        dtype,
+    )
+
+
+def _value(dim: Integer | Unknown) -> Value:
+    return Opaque("dim", dim.reason) if isinstance(dim, Unknown) else dim
+
+
+def _spans(value: Value) -> tuple[Span | None, ...]:
+    items = value.items if isinstance(value, ListValue) else value
+    return item_spans(items)
+
+
+def _item_span(span: Span | None) -> Span | None:
+    return span
+
+
+def _listed(specs: SpecList | None | Unknown) -> tuple[BlockSpec | None | Unknown, ...] | None:
+    if isinstance(specs, SpecList) and isinstance(specs.specs, tuple):
+        return specs.specs
+    return None
+
+
+def _listed_value(value: Value) -> tuple[Value, ...] | None:
+    items = items_of(value)
+    if items is not None:
+        return items
+    return None if value is MISSING or value is None else (value,)
+
+
+def _is_spec_tree(value: Value, index: int) -> bool:
+    items = items_of(value)
+    return items is not None and index < len(items) and _is_tree(items[index])
+
+
+def _is_tree(value: Value) -> bool:
+    if isinstance(value, Instance):
+        return True
+    return isinstance(value, tuple | ListValue | DictValue)
+
+
+def _operand_name(value: Value, otherwise: str) -> str:
+    return value.text if isinstance(value, Opaque) else otherwise
+
+
+def _array(value: Value) -> ArrayType | Unknown:
+    if value is MISSING:
+        return Unknown("the call of the kernel was not found")
+    if isinstance(value, ScratchValue):
+        shape = items_of(value.shape)
+        from .array_types import dtype_name
+
+        named = dtype_name(value.dtype)
+        return array_type(Array(shape if shape is not None else Opaque("shape", why(value.shape).reason), named))
+    if isinstance(value, Array | Ref | bool | int | float | Expression):
+        return array_type(value)
+    if isinstance(value, Opaque):
+        return ArrayType(Unknown(value.reason), Unknown(value.reason))
+    if _is_tree(value):
+        return Unknown("it is a tree of arrays")
+    return why(value)
+
+
+def _space_of(spec: BlockSpec | None | Unknown, value: Value) -> MemorySpace | Unknown:
+    if isinstance(value, ScratchValue):
+        return value.space
+    if isinstance(spec, Unknown):
+        return spec
+    if spec is None or spec.memory_space is None:
+        return MemorySpace.VMEM
+    return spec.memory_space
+
+
+def _scratch_operand(name: str, value: Value) -> Operand:
+    if isinstance(value, ScratchValue):
+        if value.semaphore is not None:
+            return Operand(
+                name, Role.SCRATCH, Unknown("a semaphore"), None, MemorySpace.SEMAPHORE, value.span, semaphore=value.semaphore
+            )
+        return Operand(name, Role.SCRATCH, _array(value), None, value.space, value.span)
+    if isinstance(value, External) and ".SemaphoreType." in value.path:
+        kind = value.path.rpartition(".")[2].lower()
+        return Operand(name, Role.SCRATCH, Unknown("a semaphore"), None, MemorySpace.SEMAPHORE, None, semaphore=kind)
+    unknown = why(value)
+    return Operand(name, Role.SCRATCH, unknown, None, unknown, None, _is_tree(value))
+
+
+def _out_count(value: Value) -> int | None | Unknown:
+    if value is MISSING or value is None:
+        return 0
+    if isinstance(value, Opaque):
+        return Unknown(value.reason)
+    if isinstance(value, ListValue) and not isinstance(value.items, tuple):
+        return why(value.items)
+    items = items_of(value)
+    return None if items is None else len(items)
+
+
+def _integer_or_none(value: Value) -> Integer | None | Unknown:
+    if value is MISSING or value is None:
+        return None
+    if isinstance(value, int | Expression) and not isinstance(value, bool):
+        return value
+    return why(value)
+
+
+def _aliases(value: Value) -> tuple[tuple[int, int], ...] | Unknown:
+    if value is MISSING or value is None:
+        return ()
+    if isinstance(value, DictValue) and not value.is_open:
+        pairs = tuple(value.entries.items())
+        if all(isinstance(key, int) and isinstance(target, int) for key, target in pairs):
+            return pairs
+    return why(value)
+
+
+def _semantic(item: Value) -> str | None | Unknown:
+    if item is None:
+        return None
+    if isinstance(item, str):
+        return item
+    if isinstance(item, External):
+        return item.path.rpartition(".")[2].lower()
+    return why(item)
+
+
+def _body(
+    machine: Machine, call: KernelCall, kernel: Value, refs: tuple[Value, ...] | None, specialisation: str
+) -> KernelBody | None:
+    """Run the kernel with its refs and keep what it does."""
+    if not isinstance(call.kernel, KernelFunction) or call.kernel.definition is None:
+        return None
+    if machine.recorder is not None:
+        return None
+    if refs is None or isinstance(call.kernel.arity, Unknown) or not call.kernel.arity.accepts(len(refs) - call.named_scratch):
+        reason = "the operands of the call are not known"
+        refs = tuple(Opaque(parameter.name, reason) for parameter in call.kernel.parameters)
+        named: dict[str, Value] = {}
+    else:
+        split = len(refs) - call.named_scratch
+        names = [operand.name for operand in call.operands[split:]] if isinstance(call.operands, tuple) else []
+        named = dict(zip(names, refs[split:], strict=True))
+        refs = refs[:split]
+    recorder = Recorder()
+    machine.recorder = recorder
+    try:
+        apply(machine, kernel, Arguments(refs, named, (None,) * len(refs)))
+    finally:
+        machine.recorder = None
+    return KernelBody(call.kernel.name, call.kernel.definition, tuple(recorder.operations), specialisation)
+
+
+__all__ = ["ast", "describe", "worlds"]

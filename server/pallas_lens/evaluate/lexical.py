@@ -1,0 +1,120 @@
+"""What a statement holds, by its syntax alone: call sites, functions, names used. Kept by tree."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Final
+
+from ..source.statements import Statement
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+_SITE_NAMES: Final = frozenset({"pallas_call", "emit_pipeline", "core_map"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntryFunction:
+    """A function that nothing encloses but classes: what can be evaluated on its own."""
+
+    node: FunctionNode
+    qualified_name: str
+    classes: tuple[str, ...]
+    holds_site: bool
+    names: frozenset[str]
+
+    @property
+    def required_parameters(self) -> int:
+        """How many positional parameters have no default (``self`` not counted)."""
+        arguments = self.node.args
+        positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+        keyword_only = sum(1 for default in arguments.kw_defaults if default is None)
+        return max(0, positional - (1 if self.classes else 0)) + keyword_only
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lexical:
+    """The outline of one statement."""
+
+    functions: tuple[EntryFunction, ...]
+    loose_site: bool
+    """A call site stands outside every function."""
+    names: frozenset[str]
+    site_holders: frozenset[int]
+    """``id`` of every function node that has a call site inside."""
+    sites: tuple[ast.Call, ...]
+
+
+def outline(statement: Statement) -> Lexical:
+    """The outline of ``statement``, made once for each tree."""
+    cached = _OUTLINES.get(statement.tree)
+    if cached is None:
+        cached = _outline(statement.tree)
+        if len(_OUTLINES) > 20_000:
+            _OUTLINES.clear()
+        _OUTLINES[statement.tree] = cached
+    return cached
+
+
+# Trees never change, so that this cache only saves time.
+_OUTLINES: dict[tuple[ast.stmt, ...], Lexical] = {}
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.functions: list[EntryFunction] = []
+        self.site_holders: set[int] = set()
+        self.sites: list[ast.Call] = []
+        self.loose_site = False
+        self.names: set[str] = set()
+
+    def visit(self, node: ast.AST, classes: tuple[str, ...], enclosing: tuple[ast.AST, ...]) -> None:
+        if isinstance(node, ast.Name):
+            self.names.add(node.id)
+            return
+        if isinstance(node, ast.Attribute):
+            self.names.add(node.attr)
+        if _is_site(node):
+            if isinstance(node, ast.Call):
+                self.sites.append(node)
+            self.site_holders.update(map(id, enclosing))
+            if not enclosing:
+                self.loose_site = True
+        if isinstance(node, FunctionNode) and not enclosing:
+            outer = self.names
+            self.names = set()
+            for child in ast.iter_child_nodes(node):
+                self.visit(child, classes, (node,))
+            names = frozenset(self.names)
+            self.names = outer | names
+            qualified = ".".join((*classes, node.name))
+            self.functions.append(EntryFunction(node, qualified, classes, id(node) in self.site_holders, names))
+            return
+        if isinstance(node, ast.ClassDef) and not enclosing:
+            classes = (*classes, node.name)
+        if isinstance(node, FunctionNode | ast.Lambda):
+            enclosing = (*enclosing, node)
+        for child in ast.iter_child_nodes(node):
+            self.visit(child, classes, enclosing)
+
+
+def _is_site(node: ast.AST) -> bool:
+    """A mention of a function that starts kernels."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in _SITE_NAMES or (
+            node.attr == "kernel" and isinstance(node.value, ast.Name) and node.value.id in ("pl", "pallas", "plsc", "pltpu")
+        )
+    return isinstance(node, ast.Name) and node.id in _SITE_NAMES and isinstance(node.ctx, ast.Load)
+
+
+def _outline(tree: tuple[ast.stmt, ...]) -> Lexical:
+    walk = _Walk()
+    for node in tree:
+        walk.visit(node, (), ())
+    return Lexical(
+        tuple(walk.functions),
+        walk.loose_site,
+        frozenset(walk.names),
+        frozenset(walk.site_holders),
+        tuple(walk.sites),
+    )

@@ -1,0 +1,45 @@
+"""What the functions of Python, JAX and Pallas give, without running them."""
+
+from __future__ import annotations
+
+from ..array_types import is_array_like
+from ..calling import Arguments
+from ..machine import Machine
+from ..values import Array, ListValue, Opaque, Value, describe
+from .jax import FUNCTIONS as JAX_FUNCTIONS
+from .jax import array_method, elementwise_fallback
+from .pallas import FUNCTIONS as PALLAS_FUNCTIONS
+from .python import FUNCTIONS as PYTHON_FUNCTIONS
+from .python import method
+
+_FUNCTIONS = {**PYTHON_FUNCTIONS, **JAX_FUNCTIONS, **PALLAS_FUNCTIONS}
+
+
+def call_external(machine: Machine, path: str, arguments: Arguments) -> Value:
+    """Call the function at the canonical dotted ``path``."""
+    function = _FUNCTIONS.get(path)
+    if function is not None:
+        return function(machine, arguments)
+    if path.startswith("jax."):
+        value = elementwise_fallback(machine, path, arguments)
+        if value is not None:
+            return value
+    name = path.rpartition(".")[2]
+    text = f"{name}({', '.join(map(describe, arguments.positional))})"
+    if path.startswith("builtins.") or path.startswith("jax."):
+        return machine.fresh(text, f"`{text}` is not followed")
+    for value in (*arguments.positional, *arguments.keywords.values()):
+        if isinstance(value, ListValue):
+            machine.journal.write(value, "items", machine.fresh("the list", f"`{name}` may have changed it"))
+    return machine.fresh(text, f"`{name}` is outside the project")
+
+
+def call_method(machine: Machine, owner: Value, name: str, arguments: Arguments) -> Value:
+    """Call the method ``name`` of a value that is no object of the program."""
+    owner = machine.settled(owner)
+    if is_array_like(owner):
+        return array_method(machine, owner, name, arguments)
+    return method(machine, owner, name, arguments)
+
+
+__all__ = ["Array", "Opaque", "call_external", "call_method"]

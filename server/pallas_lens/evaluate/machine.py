@@ -1,0 +1,273 @@
+"""The state of one evaluation: journal, assumptions, facts, budget, and what was found on the way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..model.kernel_body import BodyOperation
+from ..model.span import Span
+from ..model.symbolic import NO_FACTS, Expression, Facts, Modulo
+from .journal import Journal
+from .values import (
+    Array,
+    BlockSpecValue,
+    CompilerParamsValue,
+    Condition,
+    DictValue,
+    Function,
+    GridSpecValue,
+    Guarded,
+    Instance,
+    KernelCallable,
+    ListValue,
+    Opaque,
+    Partial,
+    Scope,
+    ScratchValue,
+    SpannedTuple,
+    Value,
+    describe,
+)
+
+STEP_LIMIT: Final = 60_000
+DEPTH_LIMIT: Final = 14
+GUARD_LIMIT: Final = 4
+
+
+class OutOfBudget(Exception):
+    """The evaluation took more steps than allowed; what was found until then stands."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """One activation: where code runs and what it has returned under conditions so far."""
+
+    scope: Scope
+    anchor: str
+    name: str
+    returns: list[tuple[dict[Hashable, bool], Value]] = field(default_factory=list)
+    entry_assumptions: dict[Hashable, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Started:
+    """A kernel callable that was created, and each call of it."""
+
+    callable: KernelCallable
+    assumed: dict[Hashable, bool]
+    facts: Facts
+    depth: int
+    operands: tuple[Value, ...] | Opaque | None = None
+    operands_span: Span | None = None
+    keywords: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Collects the operations of a kernel body while it is evaluated."""
+
+    operations: list[BodyOperation] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Machine:
+    """One run of the evaluator. ``reads`` collects the module names that the outcome depends on."""
+
+    reads: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    statement_anchor: str | None = None
+    journal: Journal = field(default_factory=Journal)
+    assumed: dict[Hashable, bool] = field(default_factory=dict)
+    facts: Facts = NO_FACTS
+    steps: int = 0
+    stack: list[Function] = field(default_factory=list)
+    started: list[Started] = field(default_factory=list)
+    recorder: Recorder | None = None
+    texts: dict[Hashable, str] = field(default_factory=dict)
+    names_used: dict[str, int] = field(default_factory=dict)
+    ranks: dict[str, int] = field(default_factory=dict)
+    functions_made: list[Function] = field(default_factory=list)
+    functions_run: set[int] = field(default_factory=set)
+
+    def step(self) -> None:
+        """Count one step.
+
+        Raises:
+            OutOfBudget: after ``STEP_LIMIT`` steps.
+        """
+        self.steps += 1
+        if self.steps > STEP_LIMIT:
+            raise OutOfBudget
+
+    def fresh(self, text: str, reason: str) -> Opaque:
+        """An unknown of its own, even where another has the same text."""
+        text = text if len(text) <= 60 else text[:57] + "..."
+        count = self.names_used.get(text, 0)
+        self.names_used[text] = count + 1
+        return Opaque(text if count == 0 else f"{text} #{count + 1}", reason)
+
+    def span(self, node: ast.AST, frame: Frame) -> Span:
+        """Where ``node`` stands, relative to the statement that ``frame`` runs."""
+        return Span(
+            frame.anchor,
+            node.lineno - 1,  # type: ignore[attr-defined]
+            node.col_offset,  # type: ignore[attr-defined]
+            node.end_lineno - 1,  # type: ignore[attr-defined]
+            node.end_col_offset,  # type: ignore[attr-defined]
+        )
+
+    # Conditions
+
+    def outcome(self, condition: Condition) -> bool | None:
+        """What the path already assumes of ``condition``."""
+        known = self.assumed.get(condition.key)
+        return None if known is None else known != condition.negated
+
+    def assume(self, condition: Condition, outcome: bool) -> None:
+        """Go on as if ``condition`` had this outcome; learn what it says about integers."""
+        self.journal.write(self.assumed, condition.key, outcome != condition.negated)
+        self.texts[condition.key] = condition.text
+        comparison = condition.comparison
+        if comparison is None:
+            return
+        holds = outcome != condition.negated
+        left, right = comparison.left, comparison.right
+        equal = (comparison.operator == "==" and holds) or (comparison.operator == "!=" and not holds)
+        if equal and right == 0 and isinstance(left, Expression) and len(left.terms) == 1:
+            ((monomial, coefficient),) = left.terms
+            if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Modulo):
+                self.facts = self.facts.with_divisible(monomial[0].dividend, monomial[0].divisor)
+        at_least = {(">=", True): 0, (">", True): 1, ("<", False): 0, ("<=", False): 1}.get((comparison.operator, holds))
+        if at_least is not None and isinstance(right, int):
+            self.facts = self.facts.with_at_least(left, right + at_least)
+
+    def join(self, condition: Condition, when_true: Value, when_false: Value) -> Value:
+        """The value that is one thing or another by ``condition``."""
+        if condition.negated:
+            when_true, when_false = when_false, when_true
+        if same(when_true, when_false):
+            return when_true
+        if guard_depth(when_true) >= GUARD_LIMIT or guard_depth(when_false) >= GUARD_LIMIT:
+            return self.fresh(describe(when_true), "depends on many conditions")
+        text = condition.text
+        return Guarded(condition.key, text, when_true, when_false)
+
+    def settled(self, value: Value) -> Value:
+        """``value`` as far as the assumptions of this path decide it (outermost guards only)."""
+        while isinstance(value, Guarded):
+            known = self.assumed.get(value.key)
+            if known is None:
+                return value
+            value = value.when_true if known else value.when_false
+        return value
+
+    def lift(self, function: Callable[..., Value], *values: Value) -> Value:
+        """``function`` applied under each outcome of the conditions that ``values`` hang on."""
+        values = tuple(map(self.settled, values))
+        for value in values:
+            if isinstance(value, Guarded):
+                condition = Condition(value.key, value.text)
+                outcomes = []
+                for outcome in (True, False):
+                    mark = self.journal.mark()
+                    facts = self.facts
+                    self.assume(condition, outcome)
+                    result = self.lift(function, *values)
+                    touched = self.journal.rewind(mark)
+                    touched.pop((id(self.assumed), value.key), None)
+                    self.facts = facts
+                    outcomes.append((result, touched))
+                (true_value, true_touched), (false_value, false_touched) = outcomes
+                self.journal.merge(true_touched, false_touched, lambda t, f: self.join(condition, t, f))
+                return self.join(condition, true_value, false_value)
+        return function(*values)
+
+
+def guard_depth(value: Value) -> int:
+    """How many conditions deep a guarded value is."""
+    if not isinstance(value, Guarded):
+        return 0
+    return 1 + max(guard_depth(value.when_true), guard_depth(value.when_false))
+
+
+def same(left: Value, right: Value) -> bool:
+    """Whether two values are surely the same."""
+    if left is right:
+        return True
+    if type(left) is not type(right) and not (isinstance(left, tuple) and isinstance(right, tuple)):
+        return False
+    if isinstance(left, tuple):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, Guarded):
+        return (
+            left.key == right.key and same(left.when_true, right.when_true) and same(left.when_false, right.when_false)
+        )
+    try:
+        return bool(left == right)
+    except Exception:
+        return False
+
+
+def project(value: Value, assumed: dict[Hashable, bool], seen: dict[Hashable, str]) -> Value:
+    """``value`` with every guard inside decided by ``assumed``; undecided ones are noted in ``seen``.
+
+    An undecided guard counts as true, so that the caller can flip it on the next round.
+    """
+    match value:
+        case Guarded(key, text, when_true, when_false):
+            if key not in assumed:
+                seen.setdefault(key, text)
+            return project(when_true if assumed.get(key, True) else when_false, assumed, seen)
+        case SpannedTuple():
+            return SpannedTuple.of((project(item, assumed, seen) for item in value), value.spans, value.span)
+        case tuple():
+            return tuple(project(item, assumed, seen) for item in value)
+        case ListValue(items):
+            return ListValue(project(items, assumed, seen))
+        case DictValue(entries, is_open, key_spans):
+            return DictValue({key: project(item, assumed, seen) for key, item in entries.items()}, is_open, key_spans)
+        case Partial(function, arguments, keywords, span):
+            return Partial(
+                project(function, assumed, seen),
+                project(arguments, assumed, seen),
+                tuple((key, project(item, assumed, seen)) for key, item in keywords),
+                span,
+            )
+        case BlockSpecValue():
+            return BlockSpecValue(
+                project(value.block_shape, assumed, seen),
+                project(value.index_map, assumed, seen),
+                project(value.memory_space, assumed, seen),
+                project(value.pipeline_mode, assumed, seen),
+                value.span,
+                value.block_shape_span,
+                value.index_map_span,
+                value.pipeline_span,
+                value.in_old_order,
+            )
+        case GridSpecValue(arguments, span):
+            return GridSpecValue(_project_arguments(arguments, assumed, seen), span)
+        case CompilerParamsValue(arguments, is_open, span):
+            return CompilerParamsValue(_project_arguments(arguments, assumed, seen), is_open, span)
+        case ScratchValue():
+            return ScratchValue(
+                project(value.shape, assumed, seen),
+                project(value.dtype, assumed, seen),
+                value.space,
+                value.span,
+                value.semaphore,
+            )
+        case Array(shape, dtype, is_struct, weak):
+            return Array(project(shape, assumed, seen), project(dtype, assumed, seen), is_struct, weak)
+        case Instance(class_, fields):
+            return Instance(class_, {key: project(item, assumed, seen) for key, item in fields.items()})
+        case _:
+            return value
+
+
+def _project_arguments(
+    arguments: dict[str, tuple[Value, Span]], assumed: dict[Hashable, bool], seen: dict[Hashable, str]
+) -> dict[str, tuple[Value, Span]]:
+    return {key: (project(value, assumed, seen), span) for key, (value, span) in arguments.items()}

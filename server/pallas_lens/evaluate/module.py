@@ -1,0 +1,208 @@
+"""The names of a file, each evaluated when first asked for and kept while its text stays."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..source.document import Document
+from ..source.statements import Statement
+from .attributes import external
+from .machine import Frame, Machine, OutOfBudget
+from .values import MISSING, External, Opaque, Scope, Value
+
+if TYPE_CHECKING:
+    from .workspace import Workspace
+
+Reads = dict[tuple[str, str], tuple[str, ...]]
+"""(module, name) -> anchors of the statements that bound it when it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleValue:
+    """Another module of the workspace as a value."""
+
+    module: Module
+
+    def __hash__(self) -> int:
+        return id(self.module)
+
+
+@dataclass(slots=True, eq=False)
+class _Evaluated:
+    variables: dict[str, Value]
+    reads: Reads
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """One file as the evaluator sees it. ``update`` gives it a newer text; what did not change is kept."""
+
+    key: str
+    anchor_prefix: str
+    document: Document
+    workspace: Workspace
+    scope: Scope = field(init=False)
+    _binders: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    _positions: dict[str, int] = field(default_factory=dict)
+    _star_imports: tuple[int, ...] = ()
+    _evaluated: dict[str, _Evaluated] = field(default_factory=dict)
+    _in_progress: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.scope = Scope({}, None, self)
+        self._index()
+
+    def update(self, document: Document) -> None:
+        """Go on with a newer version of the file."""
+        if document is self.document:
+            return
+        self.document = document
+        self._index()
+        self._evaluated = {anchor: kept for anchor, kept in self._evaluated.items() if anchor in self._positions}
+
+    def _index(self) -> None:
+        binders: dict[str, list[int]] = {}
+        stars: list[int] = []
+        self._positions = {}
+        for index, statement in enumerate(self.document.statements):
+            self._positions[statement.anchor] = index
+            for name in bound_names(statement):
+                if name == "*":
+                    stars.append(index)
+                else:
+                    binders.setdefault(name, []).append(index)
+        self._binders = {name: tuple(indices) for name, indices in binders.items()}
+        self._star_imports = tuple(stars)
+
+    def fingerprint(self, name: str) -> tuple[str, ...]:
+        """What binds ``name`` now; equal fingerprints mean equal text."""
+        statements = self.document.statements
+        found = self._binders.get(name, self._star_imports)
+        return tuple(statements[index].anchor for index in found)
+
+    def look_up(self, name: str, machine: Machine) -> Value:
+        """The value of the module-level ``name``; MISSING where nothing binds it."""
+        machine.reads[(self.key, name)] = self.fingerprint(name)
+        indices = self._binders.get(name)
+        if indices is None:
+            return self._from_star_import(name, machine)
+        index = indices[0] if len(indices) == 1 else self._binding_seen_from(indices, machine)
+        return self._value_at(index, name, machine)
+
+    def _binding_seen_from(self, indices: tuple[int, ...], machine: Machine) -> int:
+        """Of several bindings, the last above the code that reads; the last of all where none is above."""
+        reader = machine.stack[-1].anchor if machine.stack else machine.statement_anchor
+        anchor = reader.removeprefix(self.anchor_prefix) if reader is not None else None
+        position = self._positions.get(anchor) if anchor is not None else None
+        if position is None:
+            return indices[-1]
+        above = [index for index in indices if index < position]
+        return above[-1] if above else indices[-1]
+
+    def _from_star_import(self, name: str, machine: Machine) -> Value:
+        for index in reversed(self._star_imports):
+            for node in self.document.statements[index].tree:
+                if isinstance(node, ast.ImportFrom):
+                    source = self.workspace.resolve(node.module, node.level, self.document.path)
+                    if source is not None:
+                        value = source.look_up(name, machine)
+                        if value is not MISSING:
+                            return value
+        return MISSING
+
+    def _value_at(self, index: int, name: str, machine: Machine) -> Value:
+        statement = self.document.statements[index]
+        kept = self._evaluated.get(statement.anchor)
+        if kept is None or not self.workspace.still_holds(kept.reads):
+            if statement.anchor in self._in_progress:
+                return Opaque(name, f"`{name}` is defined by way of itself")
+            kept = self._evaluate(statement)
+            self._evaluated[statement.anchor] = kept
+        machine.reads.update(kept.reads)
+        return kept.variables.get(name, Opaque(name, f"`{name}` is not set on every path"))
+
+    def _evaluate(self, statement: Statement) -> _Evaluated:
+        from .statements import execute
+
+        machine = Machine(statement_anchor=self.anchor_prefix + statement.anchor)
+        frame = Frame(Scope({}, self.scope, self), self.anchor_prefix + statement.anchor, "<module>")
+        self._in_progress.add(statement.anchor)
+        try:
+            execute(machine, statement.tree, frame)
+        except (OutOfBudget, RecursionError):
+            pass
+        finally:
+            self._in_progress.discard(statement.anchor)
+        return _Evaluated(frame.scope.variables, machine.reads)
+
+    def imported(self, node: ast.Import | ast.ImportFrom, machine: Machine) -> Iterator[tuple[str, Value]]:
+        """The names that an import binds, with their values."""
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.asname is None:
+                    top = alias.name.partition(".")[0]
+                    module = self.workspace.resolve(top, 0, self.document.path)
+                    yield top, ModuleValue(module) if module is not None else External(top)
+                else:
+                    module = self.workspace.resolve(alias.name, 0, self.document.path)
+                    yield alias.asname, ModuleValue(module) if module is not None else external(alias.name)
+            return
+        source = self.workspace.resolve(node.module, node.level, self.document.path)
+        for alias in node.names:
+            if alias.name == "*":
+                continue
+            bound = alias.asname or alias.name
+            value: Value = MISSING
+            if source is not None:
+                value = source.look_up(alias.name, machine)
+            if value is MISSING:
+                inner = f"{node.module}.{alias.name}" if node.module else alias.name
+                submodule = self.workspace.resolve(inner, node.level, self.document.path)
+                if submodule is not None:
+                    value = ModuleValue(submodule)
+                elif node.level or source is not None:
+                    reason = f"`{alias.name}` is imported from `{'.' * node.level}{node.module or ''}`, which was not found"
+                    value = Opaque(bound, reason)
+                else:
+                    value = external(inner)
+            yield bound, value
+
+
+def bound_names(statement: Statement) -> tuple[str, ...]:
+    """The module-level names that ``statement`` may bind ("*" for a star import), in order."""
+    cached = _BOUND.get(statement.tree)
+    if cached is None:
+        names: dict[str, None] = {}
+        for node in statement.tree:
+            _collect(node, names)
+        cached = tuple(names)
+        if len(_BOUND) > 20_000:
+            _BOUND.clear()
+        _BOUND[statement.tree] = cached
+    return cached
+
+
+# Trees are compared by identity and never change, so that this cache only saves time.
+_BOUND: dict[tuple[ast.stmt, ...], tuple[str, ...]] = {}
+
+
+def _collect(node: ast.AST, names: dict[str, None]) -> None:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            names[name] = None
+        case ast.Import(names=aliases):
+            for alias in aliases:
+                names[alias.asname or alias.name.partition(".")[0]] = None
+        case ast.ImportFrom(names=aliases):
+            for alias in aliases:
+                names["*" if alias.name == "*" else alias.asname or alias.name] = None
+        case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            pass
+        case ast.Name(id=name, ctx=ast.Store()):
+            names[name] = None
+        case _:
+            for child in ast.iter_child_nodes(node):
+                _collect(child, names)

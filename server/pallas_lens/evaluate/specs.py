@@ -1,0 +1,264 @@
+"""Block specs, index maps and grids: from values to the model."""
+
+from __future__ import annotations
+
+import ast
+
+from ..model import symbolic
+from ..model.kernel_call import (
+    Arity,
+    BlockDimension,
+    BlockSpec,
+    Dim,
+    DimensionKind,
+    IndexMap,
+    IndexMapResult,
+    MemorySpace,
+    SpecList,
+)
+from ..model.span import Span
+from ..model.symbolic import Expression
+from ..model.unknown import Unknown
+from .array_types import DynamicSlice
+from .calling import Arguments, apply, arity_of
+from .machine import Machine, project
+from .recording import model_dim
+from .values import (
+    Array,
+    BlockDimensionValue,
+    BlockSpecValue,
+    BufferedValue,
+    External,
+    Function,
+    Guarded,
+    ListValue,
+    MemorySpaceValue,
+    Opaque,
+    Partial,
+    Ref,
+    ShapeOf,
+    Value,
+    describe,
+    item_spans,
+)
+
+
+def why(value: Value) -> Unknown:
+    """The reason that ``value`` is not known."""
+    match value:
+        case Opaque(_, reason):
+            return Unknown(reason)
+        case ShapeOf(array):
+            return Unknown(f"the rank of `{array.text}` is not known")
+        case Guarded(_, text):
+            return Unknown(f"depends on `{text}`")
+        case _:
+            return Unknown(f"`{describe(value)}` could not be followed")
+
+
+def items_of(value: Value) -> tuple[Value, ...] | None:
+    """The items of a list or tuple, None for anything else."""
+    if isinstance(value, ListValue):
+        value = value.items
+    return value if isinstance(value, tuple) else None
+
+
+def grid_dims(value: Value) -> tuple[Dim, ...] | Unknown:
+    """A grid as the model has it; a traced bound is an unknown dim."""
+    items = items_of(value)
+    if items is None:
+        if isinstance(value, int | Expression) and not isinstance(value, bool):
+            return (value,)
+        return why(value.items if isinstance(value, ListValue) else value)
+    return tuple(grid_dim(item) for item in items)
+
+
+def grid_dim(item: Value) -> Dim:
+    """One grid bound."""
+    if isinstance(item, Array | Ref):
+        return Unknown("the bound is a traced value")
+    return model_dim(item)
+
+
+def block_spec(
+    machine: Machine, value: Value, grid_rank: int | None, prefetch: tuple[Value, ...] | None
+) -> BlockSpec | None | Unknown:
+    """One entry of ``in_specs`` or ``out_specs``."""
+    if value is None:
+        return None
+    if not isinstance(value, BlockSpecValue):
+        return why(value)
+    count, lookahead = _buffering(value.pipeline_mode)
+    return BlockSpec(
+        block_shape(value),
+        _index_map(machine, value, grid_rank, prefetch),
+        memory_space(value.memory_space),
+        count,
+        value.span,
+        value.block_shape_span,
+        value.pipeline_span,
+        lookahead,
+        value.in_old_order,
+    )
+
+
+def memory_space(value: Value) -> MemorySpace | None | Unknown:
+    """The ``memory_space`` of a spec; None where it is not given."""
+    if value is None:
+        return None
+    return value.space if isinstance(value, MemorySpaceValue) else why(value)
+
+
+def _buffering(value: Value) -> tuple[int | None | Unknown, bool]:
+    if value is None:
+        return None, False
+    if isinstance(value, BufferedValue):
+        count = value.count
+        known = count if isinstance(count, int) and not isinstance(count, bool) else why(count)
+        return known, value.lookahead is True
+    return why(value), False
+
+
+def block_shape(value: BlockSpecValue) -> tuple[BlockDimension, ...] | None | Unknown:
+    """The dims of a spec, None for the whole array."""
+    if value.in_old_order:
+        return Unknown("the arguments of the BlockSpec stand in the old order")
+    shape = value.block_shape
+    if shape is None:
+        return None
+    items = items_of(shape)
+    if items is None:
+        return why(shape.items if isinstance(shape, ListValue) else shape)
+    spans = item_spans(shape.items if isinstance(shape, ListValue) else shape)
+    return tuple(_dimension(item, span) for item, span in zip(items, spans, strict=True))
+
+
+def _dimension(item: Value, span: Span | None) -> BlockDimension:
+    match item:
+        case None:
+            return BlockDimension(DimensionKind.SQUEEZED, 1, span)
+        case BlockDimensionValue(kind, size):
+            return BlockDimension(DimensionKind(kind), model_dim(size), span)
+        case External(path) if path.endswith((".squeezed", ".Squeezed")):
+            return BlockDimension(DimensionKind.SQUEEZED, 1, span)
+        case _:
+            return BlockDimension(DimensionKind.BLOCKED, model_dim(item), span)
+
+
+def _index_map(
+    machine: Machine, spec: BlockSpecValue, grid_rank: int | None, prefetch: tuple[Value, ...] | None
+) -> IndexMap | None | Unknown:
+    value = spec.index_map
+    if value is None:
+        return None
+    if spec.in_old_order:
+        return Unknown("the arguments of the BlockSpec stand in the old order")
+    target = value
+    while isinstance(target, Partial):
+        target = target.function
+    if not isinstance(target, Function):
+        return why(value)
+    arity = arity_of(machine, value)
+    node = target.node
+    text = ast.unparse(node) if isinstance(node, ast.Lambda) else node.name
+    return IndexMap(
+        text,
+        arity,
+        _results(machine, value, target, arity, grid_rank, prefetch),
+        function_span(target),
+        parameters_span(target),
+    )
+
+
+def function_span(function: Function) -> Span:
+    """A lambda as a whole, or a ``def`` from its name line to its end."""
+    node = function.node
+    return Span(
+        function.anchor, node.lineno - 1, node.col_offset, (node.end_lineno or node.lineno) - 1, node.end_col_offset or 0
+    )
+
+
+def parameters_span(function: Function) -> Span | None:
+    """From the first parameter to the last; None where there is none."""
+    arguments = function.node.args
+    parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    parameters += [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
+    places: list[ast.expr | ast.arg] = [*parameters, *arguments.defaults]
+    places += [default for default in arguments.kw_defaults if default is not None]
+    if not places:
+        return None
+    first = min(places, key=lambda place: (place.lineno, place.col_offset))
+    last = max(places, key=lambda place: (place.end_lineno or 0, place.end_col_offset or 0))
+    return Span(
+        function.anchor,
+        first.lineno - 1,
+        first.col_offset,
+        (last.end_lineno or last.lineno) - 1,
+        last.end_col_offset or 0,
+    )
+
+
+def _results(
+    machine: Machine,
+    value: Value,
+    target: Function,
+    arity: Arity | Unknown,
+    grid_rank: int | None,
+    prefetch: tuple[Value, ...] | None,
+) -> tuple[IndexMapResult, ...] | Unknown:
+    if grid_rank is None or prefetch is None:
+        return Unknown("the rank of the grid is not known")
+    if isinstance(arity, Unknown):
+        return arity
+    if not arity.accepts(grid_rank + len(prefetch)):
+        return Unknown("the index map does not take the grid indices")
+    indices = tuple(symbolic.symbol(f"grid{axis}", 0) for axis in range(grid_rank))
+    given = Arguments((*indices, *prefetch), {}, (None,) * (grid_rank + len(prefetch)))
+    mark = machine.journal.mark()
+    facts = machine.facts
+    result = project(apply(machine, value, given), machine.assumed, {})
+    machine.journal.rewind(mark)
+    machine.facts = facts
+    items = items_of(result)
+    if items is None:
+        if isinstance(result, Opaque | ListValue) or result is None:
+            return why(result) if result is not None else Unknown("the index map returns nothing that can be read")
+        items = (result,)
+    spans = item_spans(result.items if isinstance(result, ListValue) else result)
+    if len(spans) != len(items):
+        spans = (None,) * len(items)
+    return tuple(_result(item, span) for item, span in zip(items, spans, strict=True))
+
+
+def _result(item: Value, span: Span | None) -> IndexMapResult:
+    match item:
+        case bool():
+            return IndexMapResult("unknown", Unknown("is a bool"), span)
+        case int() | Expression():
+            return IndexMapResult("integer", item, span)
+        case float():
+            return IndexMapResult("float", Unknown("is a float"), span)
+        case DynamicSlice():
+            return IndexMapResult("slice", Unknown("is a slice"), span)
+        case Array(shape=(), dtype=str() as dtype):
+            if dtype.startswith(("float", "bfloat")):
+                return IndexMapResult("float", Unknown("is a float"), span)
+            return IndexMapResult("integer", Unknown("depends on values that only the chip knows"), span)
+        case Array(shape=tuple() as shape) if shape:
+            return IndexMapResult("array", Unknown("is an array"), span)
+        case Array(shape=()):
+            return IndexMapResult("reference", Unknown("depends on a prefetched operand"), span)
+        case _:
+            return IndexMapResult("unknown", why(item), span)
+
+
+def spec_list(
+    machine: Machine, value: Value, span: Span | None, grid_rank: int | None, prefetch: tuple[Value, ...] | None
+) -> SpecList | Unknown:
+    """``in_specs`` or ``out_specs``: a sequence, a single spec, or unknown."""
+    if isinstance(value, BlockSpecValue):
+        return SpecList((block_spec(machine, value, grid_rank, prefetch),), span, is_sequence=False)
+    items = items_of(value)
+    if items is None:
+        return why(value.items if isinstance(value, ListValue) else value)
+    return SpecList(tuple(block_spec(machine, item, grid_rank, prefetch) for item in items), span)
