@@ -18,6 +18,7 @@ _CUTS = 8
 # A logical line longer than this has lost its closing bracket.
 _LONGEST_LOGICAL_LINE = 400
 _DEFINITION = re.compile(r"\s*(?:async\s+)?(def|class)\b\s*(\w*)")
+_DECORATED = re.compile(r"\s*(?:@|(?:async|def|class)\b)")
 _CLOSER = re.compile(r"\s*[)\]}]")
 _TRY = re.compile(r"\s*try\s*:")
 _ENDS_TRY = re.compile(r"\s*(?:except|finally)\b")
@@ -108,7 +109,7 @@ class _Attempt:
             row = self._code_row(wanted)
             first, last = self._region(row)
             replaced.update(range(first, last + 1))
-            lines[first] = _stand_in(lines[first], self._opens_block_above(first), self._deeper_below(first, last))
+            lines[first] = self._stand_in(first, last)
             lines[first + 1 : last + 1] = [""] * (last - first)
         text = self._head + "\n".join(lines)
         end = statement_end(text, self._start)
@@ -118,7 +119,12 @@ class _Attempt:
         outcome = self._parser(parsed)
         if isinstance(outcome, ParseFailure):
             return outcome.row
-        covered = max(parsed.count("\n"), *replaced) + 1
+        covered = parsed.count("\n") + 1
+        for row in range(covered, max(replaced) + 1):
+            # Rows that were emptied at its end belong to the statement; what stands behind more code does not.
+            if _is_code(lines[row]):
+                break
+            covered = row + 1 if row in replaced else covered
         return Repaired(covered, parsed, outcome, self._header_row() not in replaced)
 
     def _code_row(self, row: int) -> int:
@@ -147,14 +153,36 @@ class _Attempt:
             for line in self._lines[first + 1 : last + 1]
         )
 
-    def _opens_block_above(self, first: int) -> bool:
-        """Whether something has to stand on row ``first``: it is the statement's own, or the first of a block."""
-        above = next((line for line in self._lines[first - 1 :: -1] if _is_code(line)), "") if first else ":"
-        return above[: code_end(above)].rstrip().endswith(":")
+    def _stand_in(self, first: int, last: int) -> str:
+        """A line that parses where row ``first`` stands and binds no more than that did."""
+        line, below = self._lines[first], self._code_below(last)
+        indent = line[: _indent(line)]
+        needed, deeper = self._needs_statement(first, last), _indent(below) > len(indent)
+        if line.lstrip().startswith("@") and _DECORATED.match(below):
+            return f"{indent}@_"
+        definition = _DEFINITION.match(line)
+        if definition:
+            keyword, name = definition.groups()
+            parameters = "(*_, **__)" if keyword == "def" else ""
+            return f"{indent}{keyword} {name or '_'}{parameters}:" + ("" if deeper else " pass")
+        if deeper and (indent or needed) and not (first and _opens_block(self._code_above(first))):
+            return f"{indent}if 1:"
+        # Code at column 0 would begin another statement, and an empty line changes the fewest things.
+        return f"{indent}pass" if needed else ""
 
-    def _deeper_below(self, first: int, last: int) -> bool:
-        below = next((line for line in self._lines[last + 1 : self._last_row + 1] if _is_code(line)), "")
-        return _indent(below) > _indent(self._lines[first])
+    def _needs_statement(self, first: int, last: int) -> bool:
+        """Whether something has to stand on row ``first``: it is the statement's own, or all there is of a block."""
+        if first == 0:
+            return True
+        above = self._code_above(first)
+        return _opens_block(above) and _indent(self._code_below(last)) <= _indent(above)
+
+    def _code_above(self, first: int) -> str:
+        return next((line for line in self._lines[first - 1 :: -1] if _is_code(line)), "")
+
+    def _code_below(self, last: int) -> str:
+        """The first line of code below row ``last``; empty behind the last."""
+        return next((line for line in self._lines[last + 1 : self._last_row + 1] if _is_code(line)), "")
 
     def _header_row(self) -> int:
         """The row of the line that names the statement, below its decorators."""
@@ -164,26 +192,14 @@ class _Attempt:
         return row
 
 
-def _stand_in(line: str, needs_statement: bool, deeper_below: bool) -> str:
-    """A line that parses where ``line`` stands and binds no more than that did."""
-    indent = line[: _indent(line)]
-    if line.lstrip().startswith("@"):
-        return f"{indent}@_"
-    definition = _DEFINITION.match(line)
-    if definition:
-        keyword, name = definition.groups()
-        parameters = "(*_, **__)" if keyword == "def" else ""
-        return f"{indent}{keyword} {name or '_'}{parameters}:" + ("" if deeper_below else " pass")
-    if deeper_below and (indent or needs_statement):
-        return f"{indent}if 1:"
-    # Code at column 0 would begin another statement, and an empty line changes the fewest things.
-    return f"{indent}pass" if needs_statement else ""
+def _opens_block(line: str) -> bool:
+    return line[: code_end(line)].rstrip().endswith(":")
 
 
 def _closing_blocks(lines: list[str]) -> list[str]:
     """Lines to add so that the last block has a body and every ``try`` an end."""
     last = lines[-1]
-    added = [" " * (_indent(last) + 1) + "pass"] if last[: code_end(last)].rstrip().endswith(":") else []
+    added = [" " * (_indent(last) + 1) + "pass"] if _opens_block(last) else []
     depth = _indent(last) + 1 if added else _indent(last)
     open_tries: list[int] = []
     for line in lines:

@@ -39,6 +39,7 @@ _NEVER_IN_BRACKETS = re.compile(
     r"|from\s+[\w.]+\s+import\b|async\s+(?:def|with)\b|if\s+__name__\b)"
 )
 _DECORATED = re.compile(r"\f*(?:@|def\b|class\b|async\b)")
+_DEFINED = re.compile(r"\n(?:async\s+)?(?:def|class)\b")
 _HAS_BRANCHES = re.compile(r"\f*(?:if|for|while|try|async)\b")
 _BRANCH = re.compile(r"\f*(?:else|elif|except|finally)\b")
 _RESTART = re.compile(
@@ -142,7 +143,8 @@ def restart_in(text: str, start: int, end: int) -> tuple[int, int] | None:
 
     Given as the offset of that line and the offset of the bracket or string that holds it.
     """
-    restart = _RESTART.search(text, start, end)
+    definition = _DEFINED.search(text, start, end) if text.startswith("@", start) else None
+    restart = _RESTART.search(text, definition.end() if definition else start, end)
     if restart is None:
         return None
     depth = 0

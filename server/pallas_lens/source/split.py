@@ -188,10 +188,8 @@ class _Splitter:
             if not isinstance(outcome, ParseFailure):
                 return self._add(offset, start, body_end, Statement(body, outcome), end)
             failure = outcome
-            merged = self._merge_with_next(offset, start, end) or self._merge_with_previous(start, body, end)
-            if merged is not None:
-                return merged
-        return self._add_broken(offset, start, end, failure)
+        merged = self._merge_with_next(offset, start, end) or self._merge_with_previous(start, end)
+        return merged or self._add_broken(offset, start, end, failure)
 
     def _take_broken(self, start: int, end: StatementEnd) -> Chunk | None:
         for waiting in self.pool.values():
@@ -233,27 +231,30 @@ class _Splitter:
                 return self._add(offset, start, body_end, Statement(text[start:body_end], outcome), wider)
         return None
 
-    def _merge_with_previous(self, start: int, body: str, end: StatementEnd) -> int | None:
+    def _merge_with_previous(self, start: int, end: StatementEnd) -> int | None:
         """A line at column 0 in the middle of a function cuts it in two: read it without that line."""
-        if not self.chunks or not _SIMPLE_LINE.match(body):
+        text = self.text
+        if not self.chunks or not _SIMPLE_LINE.match(text, start):
             return None
-        last = logical_line(body, 0, 0)[1]
-        lines = body.split("\n")
-        rest = [line for line in lines[last + 1 :] if line.strip()]
-        if not rest or not rest[0][0].isspace():
+        last = logical_line(text, start, 0)[1] if end.ending is Ending.CLEAN else 0
+        below = skip_gap(text, min(_offset_of_row(text, start, last + 1), len(text)))
+        if below >= end.offset or not text[below].isspace():
             return None
         above = self.chunks[-1]
-        if above.statement.broken or not above.statement.text.rpartition("\n")[2][:1].isspace():
+        last_line = above.statement.text.rpartition("\n")[2]
+        if not last_line[:1].isspace() and not last_line.rstrip().endswith(":"):
             return None
-        between = self.text[self._start_of_last(start) : start]
-        parsed = between + "\n".join([""] * (last + 1) + lines[last + 1 :])
+        whole_start = self._start_of_last(start)
+        blanked = text[:start] + "\n" * (last + 1) + text[min(_offset_of_row(text, start, last + 1), len(text)) :]
+        whole_end = statement_end(blanked, whole_start)
+        parsed = blanked[whole_start : without_gap(blanked, whole_start, whole_end.offset)]
         tree = self._parse_again(parsed)
         if isinstance(tree, ParseFailure):
             return None
         self.chunks.pop()
-        statement_start = start - len(between)
-        statement = Statement(between + body, tree, parsed)
-        return self._add(statement_start - len(above.gap), statement_start, start + len(body), statement, end)
+        body_end = min(_offset_of_row(text, whole_start, parsed.count("\n") + 1) - 1, len(text))
+        statement = Statement(text[whole_start:body_end], tree, parsed)
+        return self._add(whole_start - len(above.gap), whole_start, body_end, statement, end)
 
     def _start_of_last(self, behind: int) -> int:
         """The offset of the last statement added, whose successor begins at ``behind``."""
@@ -265,7 +266,7 @@ class _Splitter:
         row = text.count("\n", 0, start)
         cursor = None if self.cursor_row is None else self.cursor_row - row
         restart = restart_in(text, start, end.offset)
-        openers = [end.opener, restart[1] if restart else None]
+        openers = [restart[1] if restart else None, end.opener]
         suspects = [text.count("\n", start, opener) for opener in openers if opener is not None]
         if failure is not None:
             suspects.append(failure.row)

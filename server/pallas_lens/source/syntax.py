@@ -62,7 +62,8 @@ def _parse(text: str) -> tuple[ast.stmt, ...] | ParseFailure:
         if not text.isascii():
             _columns_to_code_points(text, body)
     except SyntaxError as error:
-        return ParseFailure(max((error.lineno or 1) - 1, 0), error.msg or "invalid syntax")
+        row = text.count("\n", 0, text.index("\0")) if "\0" in text else (error.lineno or 1) - 1
+        return ParseFailure(max(row, 0), error.msg or "invalid syntax")
     except (ValueError, RecursionError, MemoryError) as error:
         # Null bytes, and expressions too deep for the parser or for what reads its tree.
         return ParseFailure(0, str(error) or type(error).__name__)
