@@ -58,8 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
                 write(file)
     for file in stale:
         print(f"{'out of date' if options.check else 'written'}: {file.path.relative_to(options.root)}")
-    for error in homeless:
-        print(error, file=sys.stderr)
+    for problem in homeless:
+        print(problem, file=sys.stderr)
     if homeless:
         return 2
     return 1 if options.check and stale else 0

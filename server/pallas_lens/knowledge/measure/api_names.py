@@ -60,12 +60,12 @@ def public_names() -> list[str]:
             value = getattr(module, name, None)
             if not name.startswith("_") and not isinstance(value, types.ModuleType) and name != "annotations":
                 found.append(f"{module_name}.{name}")
-    return [name for name in found if not name.rpartition(".")[2] in ("typing", "Any")]
+    return [name for name in found if name.rpartition(".")[2] not in ("typing", "Any")]
 
 
 def parameters(function: Any) -> list[str]:
     """Names of a callable's parameters, sorted, with their stars; private ones left out."""
-    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     found = inspect.signature(function).parameters.values()
     return sorted(stars.get(one.kind, "") + one.name for one in found if not one.name.startswith("_"))
 
