@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from jax_environments import JaxEnvironment, environment_params
-
 from pallas_lens.runtime.client import RuntimeClient
 
 MARK = "PALLAS_LENS_TEST_MARK"

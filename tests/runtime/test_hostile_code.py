@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-
 from pallas_lens.runtime.protocol import Job, Log, Progress, Result, TargetResult
 
 from .conftest import MarkedClient
@@ -68,9 +67,7 @@ HOSTILE = {
         _IN_CALL.format("ctypes.string_at(0)"), "failed", "crash", "ctypes.string_at(0)", message="SIGSEGV"
     ),
     "abort": Hostile(_IN_CALL.format("os.abort()"), "failed", "crash", "os.abort()", message="SIGABRT"),
-    "interrupt": Hostile(
-        _IN_CALL.format("raise KeyboardInterrupt"), "failed", "exception", "raise KeyboardInterrupt"
-    ),
+    "interrupt": Hostile(_IN_CALL.format("raise KeyboardInterrupt"), "failed", "exception", "raise KeyboardInterrupt"),
     "endless recursion": Hostile(
         "def call(x):\n    return call(x)\n", "refused", "exception", "return call(x)", message="RecursionError"
     ),

@@ -7,11 +7,11 @@ mark expects `accepted`. The example comments are read here without the server's
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jax_environments import JaxEnvironment
-
 from pallas_lens.runtime.client import RuntimeClient
 from pallas_lens.runtime.protocol import MODES, Job, TargetResult
 
@@ -96,9 +96,8 @@ def test_columns(client: RuntimeClient, environment: JaxEnvironment, name: str, 
 
 def test_several_targets(client: RuntimeClient) -> None:
     path = Path(__file__).parent / "kernels" / "copies_blocks.py"
-    job = job_of_file(path, "lower")
     targets = ("v4", "v5e", "v5p", "v6e", "v7x")
-    result = client.run(Job(**{**{name: getattr(job, name) for name in job.__slots__}, "targets": targets}))
+    result = client.run(replace(job_of_file(path, "lower"), targets=targets))
     assert [(each.target, each.verdict) for each in result.results] == [(target, "accepted") for target in targets]
 
 

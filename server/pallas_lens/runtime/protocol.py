@@ -88,7 +88,10 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """The interpreter cannot serve: `lacks` is what is missing (`python`, `jax`), `found` what is there instead."""
+    """The interpreter cannot serve. `lacks` is what is missing, `found` the version of what is there instead.
+
+    `lacks` is `python` (too old), `jax` (none, or too old), `working jax` (it does not import) or `pallas`.
+    """
 
     lacks: str
     found: str | None
@@ -242,7 +245,7 @@ def decode(line: bytes) -> Message:
         message_type = _MESSAGE_TYPES[content.pop("type")]
         message: Message = _build(message_type, content)
         return message
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ProtocolError(f"not a message of protocol {PROTOCOL_VERSION}: {line[:200]!r}") from error
 
 

@@ -7,6 +7,7 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+import re
 import sys
 
 from ..protocol import PROTOCOL_VERSION, Ready, Unavailable
@@ -30,17 +31,19 @@ def import_jax(parallel: bool) -> Ready | Unavailable:
     """Import JAX and its TPU Pallas, without making a backend."""
     try:
         jax = importlib.import_module("jax")
-    except ImportError as error:
-        return Unavailable("jax", None, str(error))
-    version = str(jax.__version__)
-    if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST_JAX:
+        version = str(jax.__version__)
+    except ModuleNotFoundError as error:
+        return Unavailable("jax" if error.name == "jax" else "working jax", None, str(error))
+    except Exception as error:
+        return Unavailable("working jax", None, f"{type(error).__name__}: {error}")
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST_JAX:
         return Unavailable("jax", version, f"JAX {version} is older than 0.7")
     for name in _WARM:
         try:
             importlib.import_module(name)
-        except ImportError as error:
+        except Exception as error:
             if name.startswith("jax.experimental.pallas"):
-                return Unavailable("pallas", version, str(error))
+                return Unavailable("pallas", version, f"{type(error).__name__}: {error}")
     return Ready(PROTOCOL_VERSION, platform.python_version(), version, libtpu_version(), parallel)
 
 
