@@ -51,8 +51,8 @@ def attribute(machine: Machine, owner: Value, name: str) -> Value:
         case Opaque(text, reason):
             if name == "shape":
                 return ShapeOf(owner)
-            if name == "ndim" and text in machine.ranks:
-                return machine.ranks[text]
+            if name == "ndim" and machine.rank(text) is not None:
+                return machine.rank(text)
             if name == "T" or name == "at":
                 return Opaque(f"{text}.{name}", reason)
             minimum = 0 if name in ("ndim", "size", "itemsize") else None

@@ -415,7 +415,7 @@ def _item(machine: Machine, items: Value, index: Value, text: str) -> Value:
 
 
 def _shape_item(machine: Machine, array: Opaque, index: Value, text: str) -> Value:
-    rank = machine.ranks.get(array.text)
+    rank = machine.rank(array.text)
     if isinstance(index, int):
         if rank is not None and index < 0:
             index += rank
@@ -520,7 +520,7 @@ def iterable_items(machine: Machine, value: Value) -> tuple[Value, ...] | None:
     if isinstance(value, DictValue) and not value.is_open:
         items = tuple(value.entries)
     if isinstance(items, ShapeOf):
-        rank = machine.ranks.get(items.array.text)
+        rank = machine.rank(items.array.text)
         items = shape_symbols(items.array, rank) if rank is not None else None
     if isinstance(items, str):
         items = tuple(items)
@@ -555,7 +555,7 @@ def unpack(machine: Machine, elements: list[ast.expr], value: Value) -> list[Val
     if isinstance(items, ShapeOf):
         if starred is None:
             machine.journal.write(machine.ranks, items.array.text, len(elements))
-        rank = machine.ranks.get(items.array.text)
+        rank = machine.rank(items.array.text)
         if rank is not None:
             items = shape_symbols(items.array, rank)
     if isinstance(items, Guarded):

@@ -472,15 +472,13 @@ class _Extraction:
     def _refs(self, operands: tuple[Operand, ...] | Unknown) -> tuple[Value, ...] | None:
         if isinstance(operands, Unknown):
             return None
-        given = self.started.operands
         refs: list[Value] = []
-        for index, operand in enumerate(operands):
+        for operand in operands:
             if operand.is_tree or operand.semaphore is not None or isinstance(operand.memory_space, Unknown):
                 refs.append(Opaque(operand.name, "it is a tree of refs" if operand.is_tree else "a semaphore has no value"))
                 continue
             shape, dtype = _ref_type(operand)
             refs.append(Ref(operand.name, shape, dtype, operand.memory_space))
-        del given, index
         return tuple(refs)
 
 

@@ -87,7 +87,7 @@ class Machine:
     recorder: Recorder | None = None
     texts: dict[Hashable, str] = field(default_factory=dict)
     names_used: dict[str, int] = field(default_factory=dict)
-    ranks: dict[str, int] = field(default_factory=dict)
+    ranks: dict[str, Value] = field(default_factory=dict)
     functions_made: list[Function] = field(default_factory=list)
     functions_run: set[int] = field(default_factory=set)
 
@@ -117,6 +117,11 @@ class Machine:
             node.end_lineno - 1,  # type: ignore[attr-defined]
             node.end_col_offset,  # type: ignore[attr-defined]
         )
+
+    def rank(self, text: str) -> int | None:
+        """The rank of the opaque array called ``text``, where all paths to here agree on it."""
+        rank = self.settled(self.ranks.get(text))
+        return rank if isinstance(rank, int) else None
 
     # Conditions
 

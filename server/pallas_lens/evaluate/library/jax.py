@@ -56,7 +56,7 @@ def _struct(machine: Machine, arguments: Arguments) -> Value:
 
 def _dims(machine: Machine, shape: Value) -> tuple[Value, ...] | Opaque:
     if isinstance(shape, ShapeOf):
-        rank = machine.ranks.get(shape.array.text)
+        rank = machine.rank(shape.array.text)
         if rank is not None:
             from ..expressions import shape_symbols
 

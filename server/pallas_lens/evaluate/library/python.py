@@ -63,7 +63,7 @@ def _sequence(machine: Machine, value: Value) -> Value:
     if isinstance(value, ListValue):
         return machine.settled(value.items)
     if isinstance(value, ShapeOf):
-        rank = machine.ranks.get(value.array.text)
+        rank = machine.rank(value.array.text)
         return shape_symbols(value.array, rank) if rank is not None else None
     if isinstance(value, DictValue):
         return None if value.is_open else tuple(value.entries)
@@ -76,7 +76,7 @@ def _len(machine: Machine, arguments: Arguments, value: Value) -> Value:
     if isinstance(value, Array | Ref):
         return value.shape[0] if isinstance(value.shape, tuple) and value.shape else unknown_call(machine, "len", arguments)
     if isinstance(value, ShapeOf):
-        rank = machine.ranks.get(value.array.text)
+        rank = machine.rank(value.array.text)
         return rank if rank is not None else Opaque(f"{value.array.text}.ndim", value.array.reason, 0)
 
     def count(items: Value) -> Value:
@@ -92,7 +92,7 @@ def _len(machine: Machine, arguments: Arguments, value: Value) -> Value:
 def _as_tuple(machine: Machine, arguments: Arguments, value: Value) -> Value:
     if isinstance(value, Instance) and value.class_.kind == "namedtuple":
         return tuple(value.fields.get(name) for name, _ in value.class_.fields)
-    if isinstance(value, ShapeOf) and value.array.text not in machine.ranks:
+    if isinstance(value, ShapeOf) and machine.rank(value.array.text) is None:
         return value
     items = _sequence(machine, value)
     return items if items is not None else unknown_call(machine, "tuple", arguments)
