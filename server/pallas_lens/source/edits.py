@@ -43,7 +43,7 @@ def text_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...
         elif isinstance(edit, InsertArgument):
             new_arguments.setdefault(where, []).append(edit.text)
         else:
-            made.append(_remove_argument(document, where))
+            made += _remove_argument(document, where)
     for where, arguments in new_arguments.items():
         inserted = _insert_arguments(document, where, arguments)
         if inserted is None:
@@ -136,7 +136,7 @@ def _insert_arguments(document: Document, call: TextRange, arguments: list[str])
     return [TextEdit(here, comma), behind] if comma else [behind]
 
 
-def _remove_argument(document: Document, argument: TextRange) -> TextEdit:
+def _remove_argument(document: Document, argument: TextRange) -> list[TextEdit]:
     start = (argument.start_row, argument.start_column)
     end = (argument.end_row, argument.end_column)
     before, after = _previous(document, start), _next(document, end)
@@ -144,10 +144,15 @@ def _remove_argument(document: Document, argument: TextRange) -> TextEdit:
         start, end = (before[0], before[1]), (after[0], after[1] + 1)
         before, after = _previous(document, start), _next(document, end)
     if after[2] == ",":
-        return _through(document, start, (after[0], after[1] + 1))
-    if before[2] == ",":
-        return TextEdit(TextRange(before[0], before[1], *end), "")
-    return TextEdit(TextRange(*start, *end), "")
+        return [_through(document, start, (after[0], after[1] + 1))]
+    if before[2] != ",":
+        return [TextEdit(TextRange(*start, *end), "")]
+    if before[0] == start[0] or document.lines[start[0]][: start[1]].strip():
+        return [TextEdit(TextRange(before[0], before[1], *end), "")]
+    # A comment may stand between the comma and the line of the argument.
+    comma = TextRange(before[0], before[1], before[0], before[1] + 1)
+    line_end = (start[0] - 1, len(document.lines[start[0] - 1]))
+    return [TextEdit(comma, ""), TextEdit(TextRange(*line_end, *end), "")]
 
 
 def _is_own_bracket(document: Document, before: tuple[int, int, str], after: tuple[int, int, str]) -> bool:

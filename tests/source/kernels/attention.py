@@ -66,8 +66,8 @@ class BlockSizes:
     def rows(self) -> int:
         return self.block_q + self.block_k
 
-    @staticmethod
     # pallas-lens: example x=f32[8,128]
+    @staticmethod
     def transpose(x: jax.Array, layout: str = "head_major") -> jax.Array:
         return jnp.transpose(x, LAYOUTS[layout])
 
