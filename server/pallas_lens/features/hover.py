@@ -82,9 +82,7 @@ def _views(site: CallSite, targets: Sequence[Chip]) -> Iterator[Seen]:
 
     for specialised in sorted(site.specialisations, key=rank):
         for call, body in zip(specialised.worlds, specialised.bodies, strict=False):
-            yield Seen(
-                call, body, specialised, generic.worlds[0] if generic and generic.worlds else None, tuple(targets)
-            )
+            yield Seen(call, body, specialised, general, tuple(targets))
 
 
 def _in_body(at: _Position, seen: Seen) -> Hover | None:
