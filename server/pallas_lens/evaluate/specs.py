@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Hashable
 
 from ..model import symbolic
 from ..model.kernel_call import (
@@ -95,7 +96,7 @@ def block_spec(
         memory_space(value.memory_space),
         count,
         value.span,
-        value.block_shape_span,
+        value.index_map_span if value.in_old_order else value.block_shape_span,
         value.pipeline_span,
         lookahead,
         value.in_old_order,
@@ -149,10 +150,11 @@ def _index_map(
     machine: Machine, spec: BlockSpecValue, grid_rank: int | None, prefetch: tuple[Value, ...] | None
 ) -> IndexMap | None | Unknown:
     value = spec.index_map
+    if spec.in_old_order:
+        old = Unknown("the arguments of the BlockSpec stand in the old order")
+        return IndexMap("", old, old, spec.block_shape_span)
     if value is None:
         return None
-    if spec.in_old_order:
-        return Unknown("the arguments of the BlockSpec stand in the old order")
     target = value
     while isinstance(target, Partial):
         target = target.function
@@ -216,9 +218,12 @@ def _results(
     given = Arguments((*indices, *prefetch), {}, (None,) * (grid_rank + len(prefetch)))
     mark = machine.journal.mark()
     facts = machine.facts
-    result = project(apply(machine, value, given), machine.assumed, {})
+    undecided: dict[Hashable, str] = {}
+    result = project(apply(machine, value, given), machine.assumed, undecided)
     machine.journal.rewind(mark)
     machine.facts = facts
+    if undecided:
+        return Unknown(f"depends on `{next(iter(undecided.values()))}`")
     items = items_of(result)
     if items is None:
         if isinstance(result, Opaque | ListValue) or result is None:
@@ -238,6 +243,8 @@ def _result(item: Value, span: Span | None) -> IndexMapResult:
             return IndexMapResult("integer", item, span)
         case float():
             return IndexMapResult("float", Unknown("is a float"), span)
+        case Opaque(text=text, reason=reason) if reason == f"`{text}` is a float":
+            return IndexMapResult("float", Unknown(reason), span)
         case DynamicSlice():
             return IndexMapResult("slice", Unknown("is a slice"), span)
         case Array(shape=(), dtype=str() as dtype):

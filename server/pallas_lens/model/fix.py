@@ -17,10 +17,15 @@ class Applicability(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """Put ``text`` in the place of the part at ``span``."""
+    """Put ``text`` in the place of the part at ``span``.
+
+    ``over``: what must stand there, for a rule that knows a value but not how it is
+    written; where something else stands there, the fix is not offered.
+    """
 
     span: Span
     text: str
+    over: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,6 @@ class BlockDimension:
     kind: DimensionKind
     size: Dim
     span: Span | None = None
-    is_literal: bool = False
-    """The size stands at ``span`` as a number, so that a fix may write another in its place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from .rule import BodyRule, CallRule, ModuleRule, Problem, Rule
 from .wording import listed
 
 _GPU_MODULES = ("jax.experimental.pallas.triton", "jax.experimental.pallas.mosaic_gpu")
+_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 _TPU_MODULE = "jax.experimental.pallas.tpu"
 
 
@@ -58,8 +59,10 @@ def site_findings(site: CallSite, rules: Iterable[Rule], context: Context) -> li
         for rule in rules:
             for problem in _agreed_problems(rule, specialised, context):
                 finding = _finding(rule, problem, context, specialised.name, specialised.reading)
-                # The generic specialisation stands first and says the most.
-                merged.setdefault((rule.code, problem.span), finding)
+                key = (rule.code, problem.span)
+                # The generic specialisation stands first and says the most, unless another is surer.
+                if key not in merged or _RANKS[finding.severity] < _RANKS[merged[key].severity]:
+                    merged[key] = finding
     return list(merged.values())
 
 
@@ -117,7 +120,7 @@ def _finding(rule: Rule, problem: Problem, context: Context, specialisation: str
     if problem.chips is not None and set(problem.chips) != set(chips):
         chips = problem.chips
         severity = Severity.WARNING if severity is Severity.ERROR else severity
-        message = f"{message} (on {listed(chips)})"
+        reading = f"on {listed(chips)}{', ' if reading else ''}{reading}"
     if reading:
         message = f"{message} ({reading})"
     return Finding(

@@ -51,11 +51,17 @@ def has_trivial_window(operand: Operand, spec: BlockSpec) -> bool | None:
     return is_trivial_window(spec.block_shape, array_shape(operand), spec.index_map)
 
 
+def grid_of(call: KernelCall) -> tuple[Dim, ...] | Unknown:
+    """The grid; unknown also where it is given twice, which is a fault of its own."""
+    if call.grid_beside_grid_spec:
+        return Unknown("the grid is given beside a grid spec")
+    return call.grid
+
+
 def runs_once(call: KernelCall) -> bool | None:
     """Whether the call has no grid; None where that is not known."""
-    if isinstance(call.grid, Unknown):
-        return None
-    return call.grid == ()
+    grid = grid_of(call)
+    return None if isinstance(grid, Unknown) else grid == ()
 
 
 def related(span: Span | None, message: str) -> tuple[Related, ...]:

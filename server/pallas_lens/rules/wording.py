@@ -23,8 +23,17 @@ def operand_name(call: KernelCall, operand: Operand) -> str:
     same = call.of_role(operand.role)
     number = "" if isinstance(same, Unknown) or len(same) < 2 else f" {same.index(operand)}"
     role = {Role.PREFETCH: "prefetched operand", Role.SCRATCH: "scratch"}.get(operand.role, operand.role.value)
-    name = f" (`{operand.name}`)" if operand.name.isidentifier() else ""
-    return f"{role}{number}{name}"
+    name = _ref_name(call, operand)
+    return f"{role}{number} (`{name}`)" if name else f"{role}{number}"
+
+
+def _ref_name(call: KernelCall, operand: Operand) -> str:
+    """The kernel's parameter for the operand, else the operand's own name where that is one."""
+    if not isinstance(call.kernel, Unknown) and not isinstance(call.operands, Unknown):
+        for parameter in call.kernel.parameters:
+            if parameter.operand is not None and call.operands[parameter.operand] is operand:
+                return parameter.name
+    return operand.name if operand.name.isidentifier() else ""
 
 
 def dim_text(dim: Dim) -> str:

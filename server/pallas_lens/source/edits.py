@@ -30,7 +30,7 @@ def text_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...
     """The edits as edits of the document's text, in the order of the text.
 
     None where they cannot be made: the part stands in another file, or in a statement that
-    does not parse at the moment, or two of them touch.
+    does not parse at the moment, or is not written as the edit expects, or two of them touch.
     """
     made: list[TextEdit] = []
     new_arguments: dict[TextRange, list[str]] = {}
@@ -39,6 +39,8 @@ def text_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...
         if where is None:
             return None
         if isinstance(edit, Replace):
+            if edit.over is not None and document.text_in(where) != edit.over:
+                return None
             made.append(TextEdit(where, edit.text))
         elif isinstance(edit, InsertArgument):
             new_arguments.setdefault(where, []).append(edit.text)

@@ -108,7 +108,7 @@ def _candidates(dimension: BlockDimension, whole: Dim, rank: int, position: int)
 
 def _fix(dimension: BlockDimension, whole: Dim, rank: int, position: int) -> Fix | None:
     """The nearest size, of those that divide the array where there is one. Unsafe: the grid may have to follow."""
-    if dimension.span is None or not dimension.is_literal or not isinstance(dimension.size, int):
+    if dimension.span is None or not isinstance(dimension.size, int):
         return None
     sizes = _candidates(dimension, whole, rank, position)
     if isinstance(whole, int):
@@ -118,7 +118,7 @@ def _fix(dimension: BlockDimension, whole: Dim, rank: int, position: int) -> Fix
         return None
     size = dimension.size
     best = min(sizes, key=lambda candidate: (abs(candidate - size), candidate))
-    return Fix(f"Use {best} here (adapt the grid to it)", (Replace(dimension.span, str(best)),))
+    return Fix(f"Use {best} here (adapt the grid to it)", (Replace(dimension.span, str(best), over=str(size)),))
 
 
 RULE = CallRule(

@@ -70,9 +70,10 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
         if isinstance(dimension.size, int):
             size = dimension.size
             sizes = nearest_legal_sizes(size, whole, 1, 0, dtype)
-            if sizes and dimension.is_literal and dimension.span is not None:
+            if sizes and dimension.span is not None:
                 best = min(sizes, key=lambda candidate: (abs(candidate - size), candidate))
-                fix = Fix(f"Use {best} here (adapt the grid to it)", (Replace(dimension.span, str(best)),))
+                edit = Replace(dimension.span, str(best), over=str(size))
+                fix = Fix(f"Use {best} here (adapt the grid to it)", (edit,))
         advice = f"; use {' or '.join(map(str, sizes))}" if sizes else ""
         yield Problem(
             span,

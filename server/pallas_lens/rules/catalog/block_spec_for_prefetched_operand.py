@@ -68,7 +68,7 @@ def _fix(specs: SpecList, prefetch: int) -> Fix | None:
         if not specs.span.contains(spec.span):
             return None
         edits.append(RemoveArgument(spec.span))
-    return Fix(f"Take out the first {counted(prefetch, 'BlockSpec')}", tuple(edits))
+    return Fix("Take out the first BlockSpec" + (f"s, {prefetch} of them" if prefetch > 1 else ""), tuple(edits))
 
 
 RULE = CallRule(

@@ -27,10 +27,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pallas_lens.model.finding import Severity
+from pallas_lens.model.fix import Fix, Replace
 from pallas_lens.model.kernel_call import Form, KernelCall, MemorySpace
 from pallas_lens.model.unknown import Unknown
 
-from ..context import Context
+from ..context import PALLAS, Context
 from ..example import kernel_file
 from ..parts import has_trivial_window, runs_once, windowed_operands
 from ..rule import CallRule, Invalid, Problem, Valid
@@ -55,11 +56,17 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
             )
         count = spec.buffer_count
         if not spec.has_lookahead and isinstance(count, int) and count not in (1, 2):
+            best = 2 if count > 2 else 1
+            written = context.spelling(PALLAS, "Buffered")
+            fix = None
+            if written is not None and spec.buffer_span is not None:
+                edit = Replace(spec.buffer_span, f"{written}({best})", over=f"{written}({count})")
+                fix = Fix(f"Use {written}({best})", (edit,))
             yield Problem(
                 span,
                 f"pallas_call makes 1 or 2 buffers for a window, not {count}; "
-                f"use pl.Buffered({2 if count > 2 else 1})"
-                + (", or write the pipeline with pltpu.emit_pipeline" if count > 2 else ""),
+                f"use pl.Buffered({best})" + (", or write the pipeline with pltpu.emit_pipeline" if count > 2 else ""),
+                fix=fix,
             )
 
 

@@ -29,25 +29,25 @@ from pallas_lens.model.unknown import Unknown
 
 from ..context import Context
 from ..example import kernel_file
-from ..parts import grid_related
+from ..parts import grid_of, grid_related
 from ..rule import CallRule, Invalid, Problem, Valid
 from ..wording import counted
 
 
 def check(call: KernelCall, context: Context) -> Iterable[Problem]:
-    semantics = call.semantics
-    if call.form is not Form.PALLAS_CALL or isinstance(call.grid, Unknown) or not isinstance(semantics, Semantics):
+    semantics, grid = call.semantics, grid_of(call)
+    if call.form is not Form.PALLAS_CALL or isinstance(grid, Unknown) or not isinstance(semantics, Semantics):
         return
     if isinstance(semantics.entries, Unknown) or semantics.span is None:
         return
-    count, rank = len(semantics.entries), len(call.grid)
+    count, rank = len(semantics.entries), len(grid)
     if count == rank:
         return
-    grid = f"the grid has {counted(rank, 'dim')}" if rank else "the call has no grid"
+    found = f"the grid has {counted(rank, 'dim')}" if rank else "the call has no grid"
     advice = "give one for each grid dim" if rank else "take dimension_semantics out, or give a grid"
     yield Problem(
         semantics.span,
-        f"dimension_semantics has {counted(count, 'entry', 'entries')}, but {grid}; {advice}",
+        f"dimension_semantics has {counted(count, 'entry', 'entries')}, but {found}; {advice}",
         related=grid_related(call),
     )
 

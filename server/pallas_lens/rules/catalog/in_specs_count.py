@@ -56,11 +56,12 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
     prefetch = call.num_scalar_prefetch
     but = f" that {'is' if prefetch == 1 else 'are'} not prefetched" if prefetch else ""
     wanted = len(specs.specs) + missing
+    added = counted(missing, "entry", "entries")
     yield Problem(
         specs.span,
         f"in_specs has {counted(len(specs.specs), 'entry', 'entries')}, but the call has "
         f"{counted(wanted, 'argument')}{but}; "
-        + (f"add {missing}" if missing > 0 else f"take {-missing} out, or pass {counted(-missing, 'argument')} more"),
+        + (f"add {added}" if missing > 0 else f"take {-missing} out, or pass {counted(-missing, 'argument')} more"),
         related=related(call.arguments_span, f"called with {counted(call.argument_count, 'argument')} here"),
     )
 

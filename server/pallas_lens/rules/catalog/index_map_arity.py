@@ -33,7 +33,7 @@ from pallas_lens.model.unknown import Unknown
 
 from ..context import Context
 from ..example import kernel_file
-from ..parts import all_specs, grid_related
+from ..parts import all_specs, grid_of, grid_related
 from ..rule import CallRule, Invalid, Problem, Valid
 from ..wording import arity_text, counted
 
@@ -54,12 +54,13 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
 
 def misfitting_index_maps(call: KernelCall) -> Iterator[tuple[IndexMap, Arity, int, int]]:
     """Index maps that cannot be called, with what they take, the rank of the grid and the number of prefetched refs."""
-    if isinstance(call.grid, Unknown) or call.form not in (Form.PALLAS_CALL, Form.EMIT_PIPELINE):
+    grid = grid_of(call)
+    if isinstance(grid, Unknown) or call.form not in (Form.PALLAS_CALL, Form.EMIT_PIPELINE):
         return
     prefetch = call.num_scalar_prefetch if call.form is Form.PALLAS_CALL else 0
     if isinstance(prefetch, Unknown):
         return
-    rank = len(call.grid)
+    rank = len(grid)
     for spec in all_specs(call):
         index_map = _written_index_map(spec)
         if index_map is None or isinstance(index_map.arity, Unknown):
