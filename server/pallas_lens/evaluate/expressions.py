@@ -209,38 +209,35 @@ def _unary(machine: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
 
 
 def _boolean(machine: Machine, node: ast.BoolOp, frame: Frame) -> Value:
+    return _boolean_from(machine, node, 0, frame)
+
+
+def _boolean_from(machine: Machine, node: ast.BoolOp, index: int, frame: Frame) -> Value:
+    """The value of the parts from ``index`` on; an undecided part leaves a value for each outcome.
+
+    Keeping the parts apart, rather than making one condition of them, is what lets a
+    later test of the same part agree with this one.
+    """
     is_and = isinstance(node.op, ast.And)
-    undecided: list[Condition] = []
-    value: Value = is_and
-    for index, part in enumerate(node.values):
-        value = evaluate(machine, part, frame)
-        if isinstance(value, Guarded):
-            value = machine.fresh(ast.unparse(part), f"depends on {value.text}")
-        outcome = operators.truth(value)
+    value = evaluate(machine, node.values[index], frame)
+    if index == len(node.values) - 1:
+        return value
+
+    def decide(part: Value) -> Value:
+        outcome = operators.truth(part)
         if isinstance(outcome, Condition):
             known = machine.outcome(outcome)
             if known is None:
-                if not is_and and not undecided and index == 0 and isinstance(value, Opaque) and len(node.values) == 2:
-                    # "x or default": one of two values.
-                    return machine.join(outcome, value, evaluate(machine, node.values[1], frame))
-                undecided.append(outcome)
-                continue
+                short: Value = False if is_and else part if not isinstance(part, Condition) else True
+
+                def rest() -> Value:
+                    return _boolean_from(machine, node, index + 1, frame)
+
+                return under_both(machine, outcome, rest if is_and else lambda: short, (lambda: short) if is_and else rest)
             outcome = known
-        if outcome != is_and:
-            return value if not undecided else _combined(undecided, is_and, decided=outcome)
-    if not undecided:
-        return value
-    return undecided[0] if len(undecided) == 1 else _combined(undecided, is_and, decided=None)
+        return part if outcome != is_and else _boolean_from(machine, node, index + 1, frame)
 
-
-def _combined(undecided: list[Condition], is_and: bool, decided: bool | None) -> Value:
-    if decided is not None:
-        # A later part decides the whole: False for "and", True for "or".
-        return decided
-    word = " and " if is_and else " or "
-    texts = [f"not ({part.text})" if part.negated else part.text for part in undecided]
-    key = (word, *((part.key, part.negated) for part in undecided))
-    return Condition(key, word.join(texts))
+    return machine.lift(decide, value)
 
 
 def _compare(machine: Machine, node: ast.Compare, frame: Frame) -> Value:

@@ -33,6 +33,7 @@ from .specs import function_span, grid_dims, items_of, parameters_span, spec_lis
 from .values import (
     MISSING,
     Array,
+    BlockSpecValue,
     CompilerParamsValue,
     DictValue,
     External,
@@ -213,12 +214,8 @@ class _Extraction:
     def _beside_grid_spec(self) -> tuple[str, ...]:
         if self.spec is None:
             return ()
-        empty: tuple[Value, ...] = (None, ())
         return tuple(
-            name
-            for name in _GRID_SPEC_KEYWORDS
-            if name in self.arguments
-            and not any(self.arguments[name][0] is one or self.arguments[name][0] == one for one in empty)
+            name for name in _GRID_SPEC_KEYWORDS if name in self.arguments and _says_something(self.arguments[name][0])
         )
 
     def _argument_count(self) -> int | None | Unknown:
@@ -416,6 +413,7 @@ class _Extraction:
         if not isinstance(target, Function):
             return why(value)
         node = target.node
+        named = [operand.name for operand in self._scratch_by_name(operands)]
         names = [*node.args.posonlyargs, *node.args.args]
         free = names[bound_positional + (1 if target.is_bound else 0) :]
         parameters = tuple(
@@ -428,18 +426,34 @@ class _Extraction:
                     (argument.end_lineno or argument.lineno) - 1,
                     argument.end_col_offset or argument.col_offset,
                 ),
-                index if not isinstance(operands, Unknown) and index < len(operands) else None,
+                self._operand_of(argument.arg, index, operands),
             )
             for index, argument in enumerate(argument for argument in free if argument.arg not in bound_names)
         )
         return KernelFunction(
             target.name,
-            arity_of(self.machine, value),
+            arity_of(self.machine, Partial(value, (), tuple((name, None) for name in named), None)),
             parameters,
             self.callable.kernel_span,
             function_span(target),
             parameters_span(target),
         )
+
+    def _scratch_by_name(self, operands: tuple[Operand, ...] | Unknown) -> tuple[Operand, ...]:
+        """Scratch that the kernel gets as keyword arguments (a dict of ``scratch_shapes``)."""
+        value = self.part("scratch_types" if self.callable.form == "kernel" else "scratch_shapes")[0]
+        if isinstance(operands, Unknown) or not isinstance(value, DictValue) or not value.entries:
+            return ()
+        return operands[-len(value.entries) :]
+
+    def _operand_of(self, name: str, index: int, operands: tuple[Operand, ...] | Unknown) -> int | None:
+        if isinstance(operands, Unknown):
+            return None
+        by_name = self._scratch_by_name(operands)
+        for position, operand in enumerate(by_name):
+            if operand.name == name:
+                return len(operands) - len(by_name) + position
+        return index if index < len(operands) - len(by_name) else None
 
     def _compiler_param(self, name: str) -> tuple[Value, Span | None]:
         value, _ = self.part("compiler_params")
@@ -480,6 +494,14 @@ class _Extraction:
             shape, dtype = _ref_type(operand)
             refs.append(Ref(operand.name, shape, dtype, operand.memory_space))
         return tuple(refs)
+
+
+def _says_something(value: Value) -> bool:
+    """Whether an argument is surely more than the default that JAX takes for "not given"."""
+    items = items_of(value)
+    if items is not None:
+        return bool(items)
+    return isinstance(value, BlockSpecValue | DictValue | int | Expression) and not isinstance(value, bool)
 
 
 def _ref_type(operand: Operand) -> tuple[tuple[Value, ...] | Opaque, str | Opaque]:

@@ -163,10 +163,11 @@ def _sequences(machine: Machine, symbol: str, left: Value, right: Value) -> Valu
         if isinstance(left, ListValue) and isinstance(right, ListValue):
             return ListValue(machine.lift(lambda a, b: _concatenated(machine, a, b), left.items, right.items))
         if isinstance(left, tuple | ListValue) or isinstance(right, tuple | ListValue):
-            other: Value = left if isinstance(left, Opaque | ShapeOf) else right
+            other: Value
+            other = left if isinstance(left, Opaque | ShapeOf) else right
             reason = other.reason if isinstance(other, Opaque) else f"the length of `{describe(other)}` is not known"
-            items = machine.fresh(f"{describe(left)} + {describe(right)}", reason)
-            return ListValue(items) if isinstance(left, ListValue) or isinstance(right, ListValue) else items
+            unknown = machine.fresh(f"{describe(left)} + {describe(right)}", reason)
+            return ListValue(unknown) if isinstance(left, ListValue) or isinstance(right, ListValue) else unknown
     if symbol == "*":
         sequence, count = (left, right) if isinstance(left, tuple | ListValue) else (right, left)
         if isinstance(sequence, tuple | ListValue):

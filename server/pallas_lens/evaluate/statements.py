@@ -26,6 +26,7 @@ from .values import (
     DictValue,
     External,
     Function,
+    Guarded,
     ListValue,
     Opaque,
     Scope,
@@ -141,9 +142,17 @@ def _continue(machine: Machine, node: ast.Continue, frame: Frame) -> Flow:
 def _assert(machine: Machine, node: ast.Assert, frame: Frame) -> Flow:
     for part in _conjuncts(node.test):
         value = evaluate(machine, part, frame)
-        outcome = operators.truth(machine.settled(value)) if not hasattr(value, "when_true") else True
-        if isinstance(outcome, Condition) and machine.outcome(outcome) is None:
-            machine.assume(outcome, True)
+        if isinstance(value, Guarded):
+            continue
+        outcome = operators.truth(value)
+        if isinstance(outcome, Condition):
+            known = machine.outcome(outcome)
+            if known is None:
+                machine.assume(outcome, True)
+                continue
+            outcome = known
+        if not outcome:
+            return Flow.RAISE
     return Flow.NORMAL
 
 
@@ -154,9 +163,13 @@ def _conjuncts(test: ast.expr) -> list[ast.expr]:
 
 
 def _if(machine: Machine, node: ast.If, frame: Frame) -> Flow:
-    test = machine.settled(evaluate(machine, node.test, frame))
-    if hasattr(test, "when_true"):
-        # The test itself depends on a condition: decide that one first.
+    return _run_if(machine, node, frame, evaluate(machine, node.test, frame))
+
+
+def _run_if(machine: Machine, node: ast.If, frame: Frame, test: Value) -> Flow:
+    test = machine.settled(test)
+    if isinstance(test, Guarded):
+        # The test itself depends on a condition: that one is decided first.
         condition = Condition(test.key, test.text)
         return branch(
             machine,
@@ -164,11 +177,7 @@ def _if(machine: Machine, node: ast.If, frame: Frame) -> Flow:
             lambda: _run_if(machine, node, frame, test.when_true),
             lambda: _run_if(machine, node, frame, test.when_false),
         )
-    return _run_if(machine, node, frame, test)
-
-
-def _run_if(machine: Machine, node: ast.If, frame: Frame, test: Value) -> Flow:
-    outcome = operators.truth(machine.settled(test)) if not hasattr(test, "when_true") else True
+    outcome = operators.truth(test)
     if isinstance(outcome, Condition):
         known = machine.outcome(outcome)
         if known is None:

@@ -321,6 +321,17 @@ def _getattr(machine: Machine, arguments: Arguments) -> Value:
     return unknown_call(machine, "getattr", arguments)
 
 
+def _setattr(machine: Machine, arguments: Arguments) -> Value:
+    from ..attributes import set_attribute
+
+    if len(arguments.positional) == 3:
+        owner, name, value = arguments.positional
+        owner = machine.settled(owner)
+        if isinstance(name, str):
+            set_attribute(machine, owner, name, value)
+    return None
+
+
 def _hasattr(machine: Machine, arguments: Arguments) -> Value:
     values = [machine.settled(value) for value in arguments.positional]
     text = f"hasattr({', '.join(map(describe, values))})"
@@ -439,6 +450,8 @@ FUNCTIONS: Final[dict[str, TableFunction]] = dict(
         ("builtins.map", _map),
         ("builtins.getattr", _getattr),
         ("builtins.hasattr", _hasattr),
+        ("builtins.setattr", _setattr),
+        ("builtins.object.__setattr__", _setattr),
         ("builtins.super", _super),
         ("functools.partial", _partial),
         ("functools.reduce", _reduce),
