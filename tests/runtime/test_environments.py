@@ -61,9 +61,7 @@ def test_jax_without_pallas(environment: JaxEnvironment, tmp_path: Path) -> None
 
 def test_jax_that_breaks_on_import(environment: JaxEnvironment, tmp_path: Path) -> None:
     (tmp_path / "jax.py").write_text("raise RuntimeError('this jaxlib is old')\n")
-    with pytest.raises(
-        EnvironmentLacks, match="cannot import its JAX: RuntimeError: this jaxlib is old"
-    ):
+    with pytest.raises(EnvironmentLacks, match="cannot import its JAX: RuntimeError: this jaxlib is old"):
         start(environment.interpreter, tmp_path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,8 @@ class AbstractChip:
     topology: str
 
 
-# The kinds and cores are those which libtpu 0.0.52 reports for the devices of the topology.
+# The kinds are those which libtpu 0.0.52 reports for the devices of the topology; so are the cores, but for v4, whose
+# two cores JAX drives as one device where libtpu's topology lists each on its own.
 CHIPS = {
     "v4": AbstractChip("TPU v4", 2, "v4:2x2x1"),
     "v5e": AbstractChip("TPU v5 lite", 1, "v5e:2x2"),
@@ -30,7 +32,10 @@ CHIPS = {
 
 def on_chip(chip: AbstractChip) -> contextlib.AbstractContextManager[Any]:
     """Within it, tracing and lowering behave as on that chip; needs neither a TPU nor libtpu."""
-    device = jax.sharding.AbstractDevice(device_kind=chip.device_kind, num_cores=chip.cores, platform="tpu")
+    facts = {"device_kind": chip.device_kind, "num_cores": chip.cores, "platform": "tpu"}
+    # Early JAX, such as 0.7, has no platform in it.
+    known = {field.name for field in dataclasses.fields(jax.sharding.AbstractDevice)}
+    device = jax.sharding.AbstractDevice(**{name: value for name, value in facts.items() if name in known})
     mesh = jax.sharding.AbstractMesh((), (), (), abstract_device=device)
     context: contextlib.AbstractContextManager[Any] = jax.sharding.use_abstract_mesh(mesh)
     return context

@@ -10,13 +10,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from jax.experimental.pallas import tpu as pltpu
 
 from .kernel_calls import KernelCalls, Params, kernel_name, module_or_none, replaced
 from .user_position import Position, position_in_traceback, position_of_source_info
 
-_INTERPRET = "jax._src.pallas.mosaic.interpret"
+_RACES = "jax._src.pallas.mosaic.interpret.race_detection_state"
 
 
 class RaceDetected(Exception):
@@ -45,12 +47,14 @@ class InterpretRecorder:
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
         """Within it, every interpreted kernel is watched. What this JAX version does not have is left alone."""
-        interpreter = module_or_none(f"{_INTERPRET}.interpret_pallas_call")
+        # It has had several names; whatever defines the context manager interprets the calls within it.
+        interpreter = module_or_none(pltpu.force_tpu_interpret_mode.__module__)
         with (
             self.calls.watching(_with_parallel_prefix),
             replaced(interpreter, "interpret_pallas_call", self._interpret_pallas_call),
             replaced(module_or_none("jax._src.callback"), "io_callback", self._io_callback),
-            self._hearing_races(),
+            self._hearing_races(interpreter),
+            self._hearing_races(module_or_none(_RACES)),
         ):
             yield
 
@@ -79,12 +83,8 @@ class InterpretRecorder:
         return original(watched, *operands, **params)
 
     @contextlib.contextmanager
-    def _hearing_races(self) -> Iterator[None]:
+    def _hearing_races(self, detector: Any) -> Iterator[None]:
         """Before 0.12, JAX prints what it knows of a race, and the kernel goes on."""
-        detector = module_or_none(f"{_INTERPRET}.race_detection_state")
-        if detector is None:
-            yield
-            return
 
         def hear(*parts: object, **options: Any) -> None:
             text = " ".join(map(str, parts))
@@ -92,6 +92,9 @@ class InterpretRecorder:
             if "RACE DETECTED" in text:
                 self._record(RaceDetected(text), *getattr(self._running, "context", (None, "")))
 
+        if detector is None:
+            yield
+            return
         detector.print = hear
         try:
             yield
@@ -116,15 +119,23 @@ def _with_parallel_prefix(params: Params) -> Params:
     run such a dim in order gives one of the results that the TPU may give.
     """
     compiler_params = params.get("compiler_params")
+    if isinstance(compiler_params, Mapping):
+        # Early JAX, such as 0.7, keeps them by backend.
+        by_backend = {name: _in_order(value) for name, value in compiler_params.items()}
+        return {**params, "compiler_params": type(compiler_params)(by_backend)}  # type: ignore[call-arg]
+    return {**params, "compiler_params": _in_order(compiler_params)} if compiler_params is not None else params
+
+
+def _in_order(compiler_params: Any) -> Any:
     semantics = getattr(compiler_params, "dimension_semantics", None)
-    if semantics is None or not dataclasses.is_dataclass(compiler_params) or isinstance(compiler_params, type):
-        return params
+    if semantics is None:
+        return compiler_params
     parallel = [str(getattr(item, "name", item)).lower() == "parallel" for item in semantics]
     prefix = parallel.index(False) if False in parallel else len(parallel)
     if not any(parallel[prefix:]):
-        return params
+        return compiler_params
     ordered = tuple(semantics[:prefix]) + tuple(
         "arbitrary" if is_parallel else item
         for item, is_parallel in zip(semantics[prefix:], parallel[prefix:], strict=True)
     )
-    return {**params, "compiler_params": dataclasses.replace(compiler_params, dimension_semantics=ordered)}
+    return dataclasses.replace(compiler_params, dimension_semantics=ordered)
