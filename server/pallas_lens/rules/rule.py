@@ -59,7 +59,8 @@ class Valid:
 class Invalid:
     """A source that the compiler refuses, and the text ``at`` fault in it.
 
-    ``refusal`` is part of what JAX or the compiler says, so that it is refused for this fault and no other.
+    ``refusal`` is part of what JAX or the compiler says, so that it is refused for this fault and no other; with "|"
+    between the parts where chips differ in their words.
     ``at`` is the first place where that text stands, unless ``occurrence`` (from 0)
     says another. ``chips`` empty: refused on every chip. ``since`` and ``until``
     bound the JAX versions (inclusive) that refuse it.
