@@ -30,8 +30,8 @@ export class StepError extends Error {}
  */
 export function run(command, args, { cwd = ROOT, env = {}, show = false, accept = [0] } = {}) {
   return new Promise((resolve, reject) => {
-    // npm is a .cmd file on Windows, which only a shell starts.
-    const shell = process.platform === "win32" && command === "npm";
+    // npm and code are .cmd files on Windows, which only a shell starts.
+    const shell = process.platform === "win32" && (command === "npm" || command.endsWith(".cmd"));
     const child = spawn(command, args, {
       cwd,
       env: { ...process.env, ...env },

@@ -116,11 +116,11 @@ export class Editor {
 
   /** Point at a word in the line that has `lineText`, and wait for a hover that has `expected`; its text. */
   async hover(lineText: string, word: string, expected: string | RegExp): Promise<string> {
-    const at = await this.placeOf(lineText, word);
     const shown = this.page.locator(".monaco-hover:visible", { hasText: expected });
     const deadline = performance.now() + PATIENCE;
     for (;;) {
-      // A hover asked for before the server is ready is empty, and shows after the pointer moved anew.
+      // A hover asked for before the server is ready is empty, and a lens that comes late moves the line.
+      const at = await this.placeOf(lineText, word);
       await this.page.mouse.move(at.x, at.y + 150);
       await this.page.mouse.move(at.x, at.y, { steps: 4 });
       try {

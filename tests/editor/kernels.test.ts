@@ -39,6 +39,14 @@ test("a block off the tile is underlined", async () => {
   await editor.leaveHover();
 });
 
+test("the code of a finding opens the page of its rule", async () => {
+  await editor.hover("BlockSpec((100,", "100", "PAL");
+  await editor.page.locator(".monaco-hover:visible a", { hasText: /PAL\d/ }).first().click();
+  await editor.page.locator(".tab.active", { hasText: /block-not-tile-aligned/ }).waitFor();
+  await editor.screenshot("rule");
+  await editor.openFile("kernels.py");
+});
+
 test("hovering pallas_call shows the VMEM of its windows", async () => {
   const said = await editor.hover("return pl.pallas_call(", "pallas_call", "VMEM");
   assert.match(said, /v5e/);
