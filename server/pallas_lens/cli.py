@@ -81,9 +81,9 @@ def _serve() -> int:
     try:
         from .stdio import serve
     except ModuleNotFoundError as error:
-        raise UsageError(
-            f"the server needs the package {error.name}; install it with `pip install pallas-lens`"
-        ) from error
+        if error.name is None or error.name.startswith(__package__ or "pallas_lens"):
+            raise
+        raise UsageError(f"the server needs the package {error.name}; install it: pip install {error.name}") from error
     return serve()
 
 
