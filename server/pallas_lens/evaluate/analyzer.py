@@ -114,7 +114,7 @@ def _entries(document: Document) -> list[Entry]:
             if function.holds_site:
                 holders.append((statement, function))
                 generic.append(Entry(statement, function, "generic"))
-                if function.node.args.defaults or any(function.node.args.kw_defaults):
+                if _has_telling_default(function):
                     special.append(Entry(statement, function, "defaults"))
             examples.extend(
                 Entry(statement, function, "example", example) for example in examples_above(statement, function.node)
@@ -144,15 +144,27 @@ def _callers(document: Document, holders: list[tuple[Statement, EntryFunction]])
                     found.append(Entry(statement, None, "call"))
             for function in lexical.functions:
                 key = f"{statement.anchor}:{function.qualified_name}"
-                if key not in reached and function.names & (wanted - {function.node.name}):
+                others = wanted - {function.node.name}
+                if key not in reached and function.names & others:
                     reached.add(key)
                     level.add(function.node.name)
-                    found.append(Entry(statement, function, "call"))
+                    if function.required_parameters == 0 or function.given_numbers & others:
+                        found.append(Entry(statement, function, "call"))
         wanted = level
         if not wanted:
             break
     found.sort(key=lambda entry: entry.function is not None and entry.function.required_parameters > 0)
     return found[:CALLER_LIMIT]
+
+
+def _has_telling_default(function: EntryFunction) -> bool:
+    """Whether a default may be a number: one that is written, or a name or expression for one."""
+    arguments = function.node.args
+    defaults = (*arguments.defaults, *arguments.kw_defaults)
+    return any(
+        default is not None and not (isinstance(default, ast.Constant) and isinstance(default.value, bool | str | None))
+        for default in defaults
+    )
 
 
 def _only_defines(statement: Statement) -> bool:

@@ -11,6 +11,7 @@ from ..model.kernel_call import Arity
 from ..model.span import Span
 from ..model.unknown import Unknown
 from .array_types import dtype_name, is_array_like, shape_tuple
+from .lexical import is_generator
 from .machine import DEPTH_LIMIT, Frame, Machine, Started
 from .values import (
     MISSING,
@@ -226,7 +227,7 @@ def run(machine: Machine, function: Function, scope: Scope) -> Value:
     try:
         if isinstance(node, ast.Lambda):
             return evaluate(machine, node.body, frame)
-        if any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in own_nodes(node)):
+        if is_generator(node):
             execute(machine, node.body, frame)
             return machine.fresh(f"{function.name}(…)", f"`{function.name}` is a generator")
         flow = execute(machine, node.body, frame)
@@ -235,18 +236,6 @@ def run(machine: Machine, function: Function, scope: Scope) -> Value:
         return _returned(machine, frame)
     finally:
         machine.stack.pop()
-
-
-def own_nodes(node: ast.AST) -> list[ast.AST]:
-    """The nodes of a function that do not belong to a function inside it."""
-    found: list[ast.AST] = []
-    queue: list[ast.AST] = list(ast.iter_child_nodes(node))
-    while queue:
-        current = queue.pop()
-        found.append(current)
-        if not isinstance(current, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            queue.extend(ast.iter_child_nodes(current))
-    return found
 
 
 def _returned(machine: Machine, frame: Frame) -> Value:

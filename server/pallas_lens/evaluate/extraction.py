@@ -61,6 +61,9 @@ def worlds(
     seen: dict[Hashable, str] = {}
     _project_started(started, started.assumed, seen)
     keys = list(seen)
+    machine.base_assumed = started.assumed
+    machine.index_results = {}
+    machine.specs_made = {}
     calls: list[KernelCall] = []
     bodies: list[KernelBody | None] = []
     for assumed in _assignments(started.assumed, keys):

@@ -22,6 +22,8 @@ class EntryFunction:
     classes: tuple[str, ...]
     holds_site: bool
     names: frozenset[str]
+    given_numbers: frozenset[str]
+    """The functions that it calls with a number written in the call."""
 
     @property
     def required_parameters(self) -> int:
@@ -67,6 +69,7 @@ class _Walk:
         self.sites: list[ast.Call] = []
         self.loose_site = False
         self.names: set[str] = set()
+        self.given_numbers: set[str] = set()
 
     def visit(self, node: ast.AST, classes: tuple[str, ...], enclosing: tuple[ast.AST, ...]) -> None:
         if isinstance(node, ast.Name):
@@ -74,6 +77,8 @@ class _Walk:
             return
         if isinstance(node, ast.Attribute):
             self.names.add(node.attr)
+        if isinstance(node, ast.Call) and _passes_number(node):
+            self.given_numbers.add(_called_name(node.func))
         if _is_site(node):
             if isinstance(node, ast.Call):
                 self.sites.append(node)
@@ -83,12 +88,15 @@ class _Walk:
         if isinstance(node, FunctionNode) and not enclosing:
             outer = self.names
             self.names = set()
+            self.given_numbers = set()
             for child in ast.iter_child_nodes(node):
                 self.visit(child, classes, (node,))
             names = frozenset(self.names)
             self.names = outer | names
             qualified = ".".join((*classes, node.name))
-            self.functions.append(EntryFunction(node, qualified, classes, id(node) in self.site_holders, names))
+            holds_site = id(node) in self.site_holders
+            numbers = frozenset(self.given_numbers)
+            self.functions.append(EntryFunction(node, qualified, classes, holds_site, names, numbers))
             return
         if isinstance(node, ast.ClassDef) and not enclosing:
             classes = (*classes, node.name)
@@ -118,3 +126,37 @@ def _outline(tree: tuple[ast.stmt, ...]) -> Lexical:
         frozenset(walk.site_holders),
         tuple(walk.sites),
     )
+
+
+def is_generator(node: FunctionNode) -> bool:
+    """Whether the function itself (not one inside it) yields."""
+    cached = _GENERATORS.get(node)
+    if cached is None:
+        cached = _yields(node)
+        if len(_GENERATORS) > 20_000:
+            _GENERATORS.clear()
+        _GENERATORS[node] = cached
+    return cached
+
+
+_GENERATORS: dict[FunctionNode, bool] = {}
+
+
+def _yields(node: FunctionNode) -> bool:
+    queue: list[ast.AST] = list(node.body)
+    while queue:
+        current = queue.pop()
+        if isinstance(current, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(current, FunctionNode | ast.Lambda | ast.ClassDef):
+            queue.extend(ast.iter_child_nodes(current))
+    return False
+
+
+def _passes_number(node: ast.Call) -> bool:
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return any(isinstance(one, ast.Constant) and type(one.value) in (int, float) for one in given)
+
+
+def _called_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

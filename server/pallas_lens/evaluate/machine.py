@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ..model.kernel_body import BodyOperation
+from ..model.kernel_call import BlockSpec
 from ..model.span import Span
 from ..model.symbolic import NO_FACTS, Expression, Facts, Modulo
 from .journal import Journal
@@ -23,6 +24,7 @@ from .values import (
     Instance,
     KernelCallable,
     ListValue,
+    Missing,
     Opaque,
     Partial,
     Scope,
@@ -88,6 +90,12 @@ class Machine:
     texts: dict[Hashable, str] = field(default_factory=dict)
     names_used: dict[str, int] = field(default_factory=dict)
     ranks: dict[str, Value] = field(default_factory=dict)
+    base_assumed: dict[Hashable, bool] = field(default_factory=dict)
+    """What is assumed in every world of the kernel call being extracted."""
+    index_results: dict[tuple[int, int, int], tuple[Value, Value]] = field(default_factory=dict)
+    """Index maps of that call that were followed already; the function is kept so that its id stays its own."""
+    specs_made: dict[tuple[int, int, int], tuple[Value, BlockSpec]] = field(default_factory=dict)
+    """Specs of that call that are the same in all its worlds."""
     functions_made: list[Function] = field(default_factory=list)
     functions_run: set[int] = field(default_factory=set)
 
@@ -219,60 +227,90 @@ def project(value: Value, assumed: dict[Hashable, bool], seen: dict[Hashable, st
     """``value`` with every guard inside decided by ``assumed``; undecided ones are noted in ``seen``.
 
     An undecided guard counts as true, so that the caller can flip it on the next round.
+    What holds no guard is returned as it is, so that its identity can serve as a key.
     """
-    match value:
-        case Guarded(key, text, when_true, when_false):
-            if key not in assumed:
-                seen.setdefault(key, text)
-            return project(when_true if assumed.get(key, True) else when_false, assumed, seen)
-        case SpannedTuple():
-            return SpannedTuple.of((project(item, assumed, seen) for item in value), value.spans, value.span)
-        case tuple():
-            return tuple(project(item, assumed, seen) for item in value)
-        case ListValue(items):
-            return ListValue(project(items, assumed, seen))
-        case DictValue(entries, is_open, key_spans):
-            return DictValue({key: project(item, assumed, seen) for key, item in entries.items()}, is_open, key_spans)
-        case Partial(function, arguments, keywords, span):
-            return Partial(
-                project(function, assumed, seen),
-                project(arguments, assumed, seen),
-                tuple((key, project(item, assumed, seen)) for key, item in keywords),
-                span,
-            )
-        case BlockSpecValue():
-            return BlockSpecValue(
-                project(value.block_shape, assumed, seen),
-                project(value.index_map, assumed, seen),
-                project(value.memory_space, assumed, seen),
-                project(value.pipeline_mode, assumed, seen),
-                value.span,
-                value.block_shape_span,
-                value.index_map_span,
-                value.pipeline_span,
-                value.in_old_order,
-            )
-        case GridSpecValue(arguments, span):
-            return GridSpecValue(_project_arguments(arguments, assumed, seen), span)
-        case CompilerParamsValue(arguments, is_open, span):
-            return CompilerParamsValue(_project_arguments(arguments, assumed, seen), is_open, span)
-        case ScratchValue():
-            return ScratchValue(
-                project(value.shape, assumed, seen),
-                project(value.dtype, assumed, seen),
-                value.space,
-                value.span,
-                value.semaphore,
-            )
-        case Array(shape, dtype, is_struct, weak):
-            return Array(project(shape, assumed, seen), project(dtype, assumed, seen), is_struct, weak)
-        case Instance(class_, fields):
-            return Instance(class_, {key: project(item, assumed, seen) for key, item in fields.items()})
-        case _:
-            return value
+    handler = _PROJECTIONS.get(type(value))
+    return value if handler is None else handler(value, assumed, seen)
 
 
-def _project_arguments(
-    arguments: dict[str, tuple[Value, Span]], assumed: dict[Hashable, bool], seen: dict[Hashable, str]
-) -> dict[str, tuple[Value, Span]]:
-    return {key: (project(value, assumed, seen), span) for key, (value, span) in arguments.items()}
+Assumed = dict[Hashable, bool]
+Seen = dict[Hashable, str]
+
+
+def _project_guarded(value: Guarded, assumed: Assumed, seen: Seen) -> Value:
+    if value.key not in assumed:
+        seen.setdefault(value.key, value.text)
+    return project(value.when_true if assumed.get(value.key, True) else value.when_false, assumed, seen)
+
+
+def _project_tuple(value: tuple[Value, ...], assumed: Assumed, seen: Seen) -> Value:
+    items = [project(item, assumed, seen) for item in value]
+    if all(new is old for new, old in zip(items, value, strict=True)):
+        return value
+    return SpannedTuple.of(items, value.spans, value.span) if isinstance(value, SpannedTuple) else tuple(items)
+
+
+def _project_list(value: ListValue, assumed: Assumed, seen: Seen) -> Value:
+    items = project(value.items, assumed, seen)
+    return value if items is value.items else ListValue(items)
+
+
+def _project_dict(value: DictValue, assumed: Assumed, seen: Seen) -> Value:
+    entries = {key: project(item, assumed, seen) for key, item in value.entries.items()}
+    kept = {key: item for key, item in entries.items() if not isinstance(item, Missing)}
+    return DictValue(kept, value.is_open, value.key_spans)
+
+
+def _project_named(pairs: dict[str, Value], assumed: Assumed, seen: Seen) -> dict[str, Value]:
+    return {key: project(item, assumed, seen) for key, item in pairs.items()}
+
+
+def _project_fields(*names: str) -> Callable[[Value, Assumed, Seen], Value]:
+    """A projection of a dataclass that goes into the fields called ``names``."""
+
+    def projection(value: Value, assumed: Assumed, seen: Seen) -> Value:
+        changed = {}
+        for name in names:
+            old = getattr(value, name)
+            new = project(old, assumed, seen)
+            if new is not old:
+                changed[name] = new
+        return replace(value, **changed) if changed else value
+
+    return projection
+
+
+def _project_partial(value: Partial, assumed: Assumed, seen: Seen) -> Value:
+    function = project(value.function, assumed, seen)
+    arguments = project(value.arguments, assumed, seen)
+    keywords = tuple((key, project(item, assumed, seen)) for key, item in value.keywords)
+    unchanged = all(new is old for (_, new), (_, old) in zip(keywords, value.keywords, strict=True))
+    if function is value.function and arguments is value.arguments and unchanged:
+        return value
+    return Partial(function, arguments, keywords, value.span)
+
+
+def _project_instance(value: Instance, assumed: Assumed, seen: Seen) -> Value:
+    fields = _project_named(value.fields, assumed, seen)
+    return value if all(fields[name] is value.fields[name] for name in fields) else Instance(value.class_, fields)
+
+
+def _project_arguments(value: GridSpecValue | CompilerParamsValue, assumed: Assumed, seen: Seen) -> Value:
+    arguments = {key: (project(item, assumed, seen), span) for key, (item, span) in value.arguments.items()}
+    return replace(value, arguments=arguments)
+
+
+_PROJECTIONS: Final[dict[type, Callable[[Value, Assumed, Seen], Value]]] = {
+    Guarded: _project_guarded,
+    tuple: _project_tuple,
+    SpannedTuple: _project_tuple,
+    ListValue: _project_list,
+    DictValue: _project_dict,
+    Partial: _project_partial,
+    Instance: _project_instance,
+    GridSpecValue: _project_arguments,
+    CompilerParamsValue: _project_arguments,
+    BlockSpecValue: _project_fields("block_shape", "index_map", "memory_space", "pipeline_mode"),
+    ScratchValue: _project_fields("shape", "dtype"),
+    Array: _project_fields("shape", "dtype"),
+}

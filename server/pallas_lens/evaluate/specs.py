@@ -89,6 +89,32 @@ def block_spec(
         return None
     if not isinstance(value, BlockSpecValue):
         return why(value)
+    key = (id(value), -1 if grid_rank is None else grid_rank, -1 if prefetch is None else len(prefetch))
+    kept = machine.specs_made.get(key)
+    if kept is not None:
+        return kept[1]
+    made = _made_block_spec(machine, value, grid_rank, prefetch)
+    if not _varies_with_world(machine, value, grid_rank, prefetch):
+        machine.specs_made[key] = (value, made)
+    return made
+
+
+def _varies_with_world(
+    machine: Machine, value: BlockSpecValue, grid_rank: int | None, prefetch: tuple[Value, ...] | None
+) -> bool:
+    """Whether what the index map returns hangs on conditions that the worlds of a call decide differently."""
+    if grid_rank is None or prefetch is None:
+        return False
+    kept = machine.index_results.get((id(value.index_map), grid_rank, len(prefetch)))
+    seen: dict[Hashable, str] = {}
+    if kept is not None:
+        project(kept[1], {}, seen)
+    return bool(seen)
+
+
+def _made_block_spec(
+    machine: Machine, value: BlockSpecValue, grid_rank: int | None, prefetch: tuple[Value, ...] | None
+) -> BlockSpec:
     count, lookahead = _buffering(value.pipeline_mode)
     return BlockSpec(
         block_shape(value),
@@ -214,14 +240,8 @@ def _results(
         return arity
     if not arity.accepts(grid_rank + len(prefetch)):
         return Unknown("the index map does not take the grid indices")
-    indices = tuple(symbolic.symbol(f"grid{axis}", 0) for axis in range(grid_rank))
-    given = Arguments((*indices, *prefetch), {}, (None,) * (grid_rank + len(prefetch)))
-    mark = machine.journal.mark()
-    facts = machine.facts
     undecided: dict[Hashable, str] = {}
-    result = project(apply(machine, value, given), machine.assumed, undecided)
-    machine.journal.rewind(mark)
-    machine.facts = facts
+    result = project(_called_with_indices(machine, value, grid_rank, prefetch), machine.assumed, undecided)
     if undecided:
         return Unknown(f"depends on `{next(iter(undecided.values()))}`")
     items = items_of(result)
@@ -233,6 +253,26 @@ def _results(
     if len(spans) != len(items):
         spans = (None,) * len(items)
     return tuple(_result(item, span) for item, span in zip(items, spans, strict=True))
+
+
+def _called_with_indices(machine: Machine, value: Value, grid_rank: int, prefetch: tuple[Value, ...]) -> Value:
+    """What the index map returns, with its conditions still open: done once for all worlds of a call."""
+    key = (id(value), grid_rank, len(prefetch))
+    if key not in machine.index_results:
+        indices = tuple(symbolic.symbol(f"grid{axis}", 0) for axis in range(grid_rank))
+        given = Arguments((*indices, *prefetch), {}, (None,) * (grid_rank + len(prefetch)))
+        mark = machine.journal.mark()
+        facts = machine.facts
+        assumed = dict(machine.assumed)
+        machine.assumed.clear()
+        machine.assumed.update(machine.base_assumed)
+        result = apply(machine, value, given)
+        machine.journal.rewind(mark)
+        machine.facts = facts
+        machine.assumed.clear()
+        machine.assumed.update(assumed)
+        machine.index_results[key] = (value, result)
+    return machine.index_results[key][1]
 
 
 def _result(item: Value, span: Span | None) -> IndexMapResult:
