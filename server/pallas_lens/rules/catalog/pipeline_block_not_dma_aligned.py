@@ -42,7 +42,7 @@ from ..context import Context
 from ..example import kernel_file
 from ..parts import array_shape, windowed_operands
 from ..rule import CallRule, Invalid, Problem, Valid
-from ..wording import listed, operand_name
+from ..wording import operand_name
 
 _MOVES_NARROW_LANES = ("v5p", "v6e")
 _MOVES_NARROW_LANES_AT_FIXED_OFFSETS = (*_MOVES_NARROW_LANES, "v7x")
@@ -71,15 +71,16 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
             if not refused:
                 continue
             multiple = _multiple(rank, position, dtype if isinstance(dtype, str) else None) or LANES
-            assert isinstance(dimension.size, int)
+            assert isinstance(dimension.size, int) and isinstance(whole, int)
             size = dimension.size
-            best = min(-(-size // multiple) * multiple, whole) if isinstance(whole, int) else multiple
+            best = min(-(-size // multiple) * multiple, whole)
+            why = _why(size, whole, multiple, position == rank - 1)
             place = "last block dim" if position == rank - 1 else "last block dim but one"
             fix = Fix(f"Use {best} here (adapt the grid to it)", (Replace(span, str(best), over=str(size)),))
             yield Problem(
                 span,
                 f"{place} {size} of the pipeline is neither a multiple of {multiple} nor dim {position} of "
-                f"{operand_name(call, operand)}, {whole}: {_why(size, whole, position == rank - 1, refused)}; use {best}",
+                f"{operand_name(call, operand)}, {whole}: {why}; use {best}",
                 fix=fix,
                 chips=refused,
             )
@@ -135,12 +136,11 @@ def _refusing_chips(
     return tuple(name for name in everywhere if name not in able)
 
 
-def _why(size: int, whole: Dim, is_last: bool, refused: tuple[str, ...]) -> str:
-    if isinstance(whole, int) and whole % size:
+def _why(size: int, whole: int, multiple: int, is_last: bool) -> str:
+    if whole % size:
         return "a block that does not divide its array must be whole tiles"
-    return (
-        f"the DMA moves whole tiles of {LANES} lanes on {listed(refused)}" if is_last else "the DMA moves whole tiles"
-    )
+    unit = "rows" if not is_last else "lanes" if multiple == LANES else "elements"
+    return f"the DMA moves whole tiles of {multiple} {unit}"
 
 
 def _pipeline(array: str, block: str, grid: int, index_map: str) -> str:

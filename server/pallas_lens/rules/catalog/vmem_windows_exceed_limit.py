@@ -18,8 +18,10 @@ padded to 128 lanes. `vmem_limit_bytes` can raise the limit up to the chip's VME
 
 Staying under the limit proves nothing: the compiler adds temporaries and spills. On
 v7x XLA may keep a whole operand in VMEM by itself, and its window then costs nothing:
-where that could help, the finding is a warning. A scratch buffer of which only a part
-is used, at constant indices, may be dropped by the compiler.
+where that could help, the finding is a warning. A call whose `vmem_limit_bytes` is more
+than a chip's whole VMEM is not checked for that chip, unless it is the only target. A
+scratch buffer of which only a part is used, at constant indices, may be dropped by the
+compiler.
 
 ## Source
 
@@ -52,6 +54,8 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
     exceeding: list[tuple[Chip, MemoryUse]] = []
     certain = True
     for chip in context.targets:
+        if len(context.targets) > 1 and _asks_for_more_than_there_is(call, chip):
+            continue
         use = vmem_of(call, chip)
         if isinstance(use, MemoryUse) and use.exceeds_limit is True:
             exceeding.append((chip, use))
@@ -72,6 +76,11 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
         chips=tuple(chip.name for chip, _ in exceeding),
         severity=None if certain else Severity.WARNING,
     )
+
+
+def _asks_for_more_than_there_is(call: KernelCall, chip: Chip) -> bool:
+    """Whether ``vmem_limit_bytes`` names more VMEM than the chip has: the kernel is not meant for that chip."""
+    return isinstance(call.vmem_limit_bytes, int) and call.vmem_limit_bytes > chip.vmem_capacity
 
 
 def _exceeds_wherever_placed(use: MemoryUse, chip: Chip) -> bool:
