@@ -7,9 +7,6 @@ import runpy
 import sys
 from pathlib import Path
 
-if sys.version_info < (3, 11):
-    sys.exit("Pallas Lens needs Python 3.11 or later; this is %d.%d." % sys.version_info[:2])
-
 sys.path.insert(0, str(Path(__file__).resolve().parent / "libs"))
 sys.argv[0] = "pallas-lens"
 runpy.run_module("pallas_lens", run_name="__main__", alter_sys=True)
