@@ -164,6 +164,37 @@ def test_a_half_typed_constant_keeps_its_value() -> None:
     assert document.statements[2] is whole.statements[2]
 
 
+@pytest.mark.parametrize("line", ["first =", "first(", "x"])
+def test_a_line_at_column_0_stays_part_of_its_function_when_others_change(line: str) -> None:
+    text = FUNCTION.replace("    first = 1", line)
+    document = update_document(opened(FUNCTION), text, 1, (ROW, len(line)))
+    shape = [dump(statement) for statement in document.statements]
+    for row, changed in ((0, text.replace("pallas", "pallas, os")), (16, text.replace("return y", "return 1"))):
+        after = update_document(document, changed, 2, (row, 0))
+        check_consistent(after)
+        assert dump(after.statements[1]) == shape[1]
+
+
+def test_an_open_list_cut_off_takes_nothing_from_the_function_above() -> None:
+    whole = "import pallas\n\n\ndef f():\n    return 1\n\n\nNAMES = (\n    'a',\n    'b',\n)\n"
+    expected = dump(opened(whole).statements[1])
+    for cut in range(whole.index("NAMES"), len(whole)):
+        row = whole.count("\n", 0, cut)
+        for document in (opened(whole[:cut]), update_document(opened(whole), whole[:cut], 1, (row, 0))):
+            assert dump(document.statements[1]) == expected
+
+
+@pytest.mark.parametrize("last", ["def g(\n    a,\n):\n    return a\n", "NAME = (\n    1\n)\n", "import os\n"])
+def test_a_statement_without_its_first_word_leaves_the_one_above(last: str) -> None:
+    whole = opened("import pallas\n\n\ndef f():\n    return 1\n\n\n" + last)
+    text = whole.text.replace(last, last[last.index(" ") :])
+    for document in (opened(text), update_document(whole, text, 1, (7, 0)), update_document(whole, text, 1)):
+        check_consistent(document)
+        assert dump(document.statements[1]) == dump(whole.statements[1])
+        again = update_document(document, text + "\nx = 1\n", 2, (12, 0))
+        assert dump(again.statements[1]) == dump(whole.statements[1])
+
+
 def test_a_new_broken_statement_takes_no_tree_from_others() -> None:
     text = "import pallas\nfirst = 1\nsecond = 2\n"
     document = update_document(opened(text), text.replace("first", "new = (\nfirst"), 1, (1, 7))

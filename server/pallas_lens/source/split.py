@@ -17,7 +17,7 @@ from .statements import Statement, leading_comments, placed
 from .syntax import ParseFailure, parse
 
 _HEAD = re.compile(r"(?:@[^\n]*\n(?:[ \t)\]}][^\n]*\n|\n)*)*((?:async\s+)?(?:def|class)\s+\w+|[\w.]+\s*(?=[=:]))")
-_SIMPLE_LINE = re.compile(r"(?!@|(?:async|def|class|if|for|while|with|try|else|elif|except|finally)\b)[^\n]*[^:\s\n]")
+_SIMPLE_LINE = re.compile(r"(?!\s|@|(?:async|def|class|if|for|while|with|try|else|elif|except|finally)\b)[^\n]*[^:\s\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class _Splitter:
         end = statement_end(text, start)
         body_end = without_gap(text, start, end.offset)
         body = text[start:body_end]
-        taken = self._take(body) if end.ending is Ending.CLEAN else self._take_broken(start, end)
+        taken = (self._take(body) if end.ending is Ending.CLEAN else None) or self._take_broken(start, end)
         if taken is not None:
             return self._add(offset, start, start + len(taken.statement.text), taken.statement, end)
         failure: ParseFailure | None = None
@@ -188,6 +188,9 @@ class _Splitter:
             if not isinstance(outcome, ParseFailure):
                 return self._add(offset, start, body_end, Statement(body, outcome), end)
             failure = outcome
+            cut = self._cut_at_lost_word(offset, start, failure)
+            if cut is not None:
+                return cut
         merged = self._merge_with_next(offset, start, end) or self._merge_with_previous(start, end)
         return merged or self._add_broken(offset, start, end, failure)
 
@@ -215,6 +218,23 @@ class _Splitter:
         self.chunks.append(Chunk(raw, gap, statement, rows, gap_rows, end.ending, end.offset - start))
         return behind
 
+    def _cut_at_lost_word(self, offset: int, start: int, failure: ParseFailure) -> int | None:
+        """A statement that lost its first word is indented by what followed it, and hangs below the one above."""
+        if not failure.message.startswith("unindent does not match"):
+            return None
+        text = self.text
+        row = _offset_of_row(text, start, failure.row)
+        if not text.endswith("\n\n\n", 0, row):
+            return None
+        body_end = without_gap(text, start, row)
+        outcome = parse(text[start:body_end])
+        if isinstance(outcome, ParseFailure):
+            return None
+        seen = StatementEnd(row, Ending.CLEAN)
+        taken = self._take(text[start:body_end])
+        statement = taken.statement if taken is not None else Statement(text[start:body_end], outcome)
+        return self._add(offset, start, body_end, statement, seen)
+
     def _merge_with_next(self, offset: int, start: int, end: StatementEnd) -> int | None:
         """Since Python 3.12 the fields of an f-string may span lines, which the scanner takes for its end."""
         if not end.cut_string or sys.version_info < (3, 12):
@@ -232,9 +252,11 @@ class _Splitter:
         return None
 
     def _merge_with_previous(self, start: int, end: StatementEnd) -> int | None:
-        """A line at column 0 in the middle of a function cuts it in two: read it without that line."""
+        """A line typed at column 0 in the middle of a function cuts it in two: read it without that line."""
         text = self.text
-        if not self.chunks or not _SIMPLE_LINE.match(text, start):
+        if self.cursor_row is None or not self.chunks or not _SIMPLE_LINE.match(text, start):
+            return None
+        if text.count("\n", 0, start) != self.cursor_row:
             return None
         last = logical_line(text, start, 0)[1] if end.ending is Ending.CLEAN else 0
         below = skip_gap(text, min(_offset_of_row(text, start, last + 1), len(text)))
@@ -254,7 +276,8 @@ class _Splitter:
         self.chunks.pop()
         body_end = min(_offset_of_row(text, whole_start, parsed.count("\n") + 1) - 1, len(text))
         statement = Statement(text[whole_start:body_end], tree, parsed)
-        return self._add(whole_start - len(above.gap), whole_start, body_end, statement, end)
+        seen = StatementEnd(start, Ending.CLEAN)
+        return self._add(whole_start - len(above.gap), whole_start, body_end, statement, seen)
 
     def _start_of_last(self, behind: int) -> int:
         """The offset of the last statement added, whose successor begins at ``behind``."""
