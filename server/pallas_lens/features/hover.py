@@ -16,6 +16,7 @@ from pallas_lens.source.positions import TextRange
 
 from .hover_call import call_markdown
 from .hover_grid import axis_markdown
+from .hover_name import named_operation
 from .hover_op import operation_markdown
 from .hover_ref import access_markdown, parameter_markdown
 from .hover_spec import spec_markdown
@@ -45,7 +46,15 @@ def hover(document: Document, facts: ModuleFacts, row: int, column: int, targets
             found = _in_body(at, seen) or _in_call(at, seen)
             if found is not None:
                 return found
-    return None
+    return _by_name(at, facts, tuple(targets))
+
+
+def _by_name(at: _Position, facts: ModuleFacts, chips: tuple[Chip, ...]) -> Hover | None:
+    operation = named_operation(at.document, facts, at.row, at.column)
+    where = at.range_of(operation.callee_span) if operation is not None else None
+    if operation is None or where is None:
+        return None
+    return Hover(operation_markdown(operation, chips), where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +95,7 @@ def _views(site: CallSite, targets: Sequence[Chip]) -> Iterator[Seen]:
 
 
 def _in_body(at: _Position, seen: Seen) -> Hover | None:
-    if seen.body is None or seen.body.span.anchor != at.anchor:
+    if seen.body is None:
         return None
     found: list[tuple[TextRange, BodyOperation]] = []
     for operation in seen.body.operations:
@@ -99,7 +108,7 @@ def _in_body(at: _Position, seen: Seen) -> Hover | None:
     # The innermost stands last among those that start last.
     for where, operation in sorted(found, key=lambda one: (one[0].start_row, one[0].start_column), reverse=True):
         is_access = operation.kind in (OperationKind.LOAD, OperationKind.STORE)
-        text = access_markdown(operation, seen) if is_access else operation_markdown(operation, seen)
+        text = access_markdown(operation, seen) if is_access else operation_markdown(operation, seen.chips)
         if text:
             return Hover(text, where)
     return None

@@ -25,6 +25,8 @@ from .hover_text import (
     by_chip,
     bytes_text,
     code,
+    item_bytes_text,
+    name_code,
     number_text,
     ref_name,
     role_text,
@@ -72,7 +74,7 @@ def _refs(operands: tuple[Operand, ...], seen: Seen) -> str:
 
 def _row(operand: Operand, seen: Seen) -> tuple[str, ...]:
     call = seen.call
-    name, role, space = code(ref_name(call, operand)), role_text(call, operand), space_text(operand.memory_space)
+    name, role, space = name_code(ref_name(call, operand)), role_text(call, operand), space_text(operand.memory_space)
     if operand.semaphore is not None:
         return (name, role, space, operand.semaphore, "", "", "", "")
     dtype = operand.array if isinstance(operand.array, Unknown) else operand.array.dtype
@@ -84,7 +86,7 @@ def _row(operand: Operand, seen: Seen) -> tuple[str, ...]:
         for chip in seen.chips
     }
     buffers = by_chip({chip: str(item.buffers) for chip, item in items.items()})
-    size = by_chip({chip: bytes_text(item.bytes) for chip, item in items.items()})
+    size = by_chip({chip: item_bytes_text(item) for chip, item in items.items()})
     return (name, role, space, shape, buffers, size, *_moves(operand, seen))
 
 
@@ -145,7 +147,7 @@ def _reasons(seen: Seen) -> str:
             in_memory = operand.memory_space in (MemorySpace.VMEM, MemorySpace.SMEM)
             reason = item.bytes if in_memory else operand.memory_space
             if isinstance(reason, Unknown) and operand.semaphore is None:
-                told[f"{code(ref_name(call, operand))} not known: {reason.reason}"] = None
+                told[f"{name_code(ref_name(call, operand))} not known: {reason.reason}"] = None
     for missing in call.missing:
         told[f"{missing.what} not known: {missing.why}"] = None
     lines = [f"- {line}" for line in list(told)[:_MOST_REASONS]]

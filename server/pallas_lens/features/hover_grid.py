@@ -6,7 +6,7 @@ from pallas_lens.model.grid import axes_of, step_count
 from pallas_lens.model.kernel_call import BlockSpec, KernelCall, Role, Semantics
 from pallas_lens.model.unknown import Unknown
 
-from .hover_text import Seen, code, dim_text, dims_text, number_text, ref_name
+from .hover_text import Seen, code, dim_text, dims_text, name_code, number_text, ref_name
 
 
 def grid_line(seen: Seen) -> str:
@@ -70,11 +70,13 @@ def axis_markdown(axis: int, seen: Seen) -> str:
 def _moved(call: KernelCall, axis: int, rank: int) -> str:
     if isinstance(call.operands, Unknown):
         return ""
-    moved, still, open_ones = [], [], []
+    moved: list[str] = []
+    still: list[str] = []
+    open_ones: list[str] = []
     for operand in call.operands:
         if operand.role not in (Role.INPUT, Role.OUTPUT) or operand.spec is None:
             continue
-        name = code(ref_name(call, operand))
+        name = name_code(ref_name(call, operand))
         axes = axes_of(operand.spec.index_map, rank) if isinstance(operand.spec, BlockSpec) else operand.spec
         if isinstance(axes, Unknown):
             open_ones.append(name)

@@ -10,10 +10,11 @@ from pallas_lens.model.dtypes import short_name
 from pallas_lens.model.kernel_body import BodyOperation, OperationKind
 from pallas_lens.model.kernel_call import ArrayType
 from pallas_lens.model.op_cost import CostRow, Figure, Tier, bounding_unit, tier, vregs
+from pallas_lens.model.tiling import LANES
 from pallas_lens.model.unknown import Unknown
 
 from .hover_matmul import matmul_markdown
-from .hover_text import Seen, array_text, number_text, table
+from .hover_text import array_text, code, number_text, table
 from .reduced_axes import reduced_axes
 
 _UNITS = {
@@ -32,7 +33,7 @@ _MOST_ROWS = 8
 _NO_COST = (OperationKind.LOOP, OperationKind.WHEN, OperationKind.DMA)
 
 
-def operation_markdown(operation: BodyOperation, seen: Seen) -> str:
+def operation_markdown(operation: BodyOperation, chips: tuple[Chip, ...]) -> str:
     """The cost of an operation; "" for what has none of its own (loops, conditions, copies)."""
     if operation.kind in _NO_COST or not operation.name:
         return ""
@@ -43,11 +44,39 @@ def operation_markdown(operation: BodyOperation, seen: Seen) -> str:
     if cost is None:
         return f"**{name}** · not measured" if _is_numeric(operation.name) else ""
     if cost.kind == "matmul":
-        return matmul_markdown(name, operation, seen.chips)
-    return _cost_markdown(name, operation, cost, seen.chips)
+        return matmul_markdown(name, operation, chips)
+    return _cost_markdown(name, operation, cost, chips)
+
+
+_SYMBOLS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "and_": "&",
+    "or_": "|",
+    "xor": "^",
+    "invert": "~",
+    "neg": "-",
+    "pos": "+",
+    "lshift": "<<",
+    "rshift": ">>",
+    "matmul": "@",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+}
 
 
 def _readable(name: str) -> str:
+    if name.startswith("operator."):
+        return code(_SYMBOLS.get(name.removeprefix("operator."), name))
     short = {
         "jax.numpy.": "jnp.",
         "jax.lax.": "lax.",
@@ -91,7 +120,8 @@ def _cost_markdown(name: str, operation: BodyOperation, cost: NamedCost, chips: 
         head = [f"{worst.value} **{name}**" if worst else f"**{name}**", *_unit(rows, chips)]
         if worst is None:
             head.append(_refusal(rows, chips))
-        if cost.documented is not None and _differs(rows, chips, cost.documented):
+        if worst is not None and cost.documented not in (None, worst):
+            assert cost.documented is not None
             head.append(f"documentation: {cost.documented.value}")
     parts = [" · ".join(part for part in head if part), _table(rows, value, cost, chips)]
     notes = [cost.note] if cost.note and len(rows) > 1 else []
@@ -169,15 +199,6 @@ def _worst(rows: tuple[CostRow, ...], chips: tuple[Chip, ...]) -> Tier | None:
     return tier(max(dearest)) if dearest else None
 
 
-def _differs(rows: tuple[CostRow, ...], chips: tuple[Chip, ...], documented: Tier) -> bool:
-    return any(
-        tier(figure.bundles) is not documented
-        for row in rows
-        for figure in _figures(row, chips)
-        if figure is not None and figure.bundles is not None
-    )
-
-
 def _figures(row: CostRow, chips: tuple[Chip, ...]) -> list[Figure | None]:
     return [row.figures.get(chip.name) for chip in chips]
 
@@ -213,10 +234,36 @@ def _table(rows: tuple[CostRow, ...], value: ArrayType | None, cost: NamedCost, 
             for figure in _figures(rows[0], chips)
         )
         lines.append((f"`{array_text(value.shape, value.dtype)}` × {count} vregs", *totals))
+    elif count and value is not None and (wide := _wide_reduction(rows, value)):
+        groups, lanes, further = wide
+        totals = tuple(
+            _total(groups, lanes.figures.get(chip.name), count - groups, further.figures.get(chip.name))
+            for chip in chips
+        )
+        lines.append((f"`{array_text(value.shape, value.dtype)}` {groups} + {count - groups} vregs", *totals))
     elif count and value is not None:
         lines.append((f"`{array_text(value.shape, value.dtype)}` {count} vregs", *("" for _ in chips)))
     header = ("bundles per vreg", *(chip.name for chip in chips))
     return table(header, lines, right=range(1, len(header))) if lines else ""
+
+
+def _wide_reduction(rows: tuple[CostRow, ...], value: ArrayType) -> tuple[int, CostRow, CostRow] | None:
+    """For a reduction over more than 128 lanes: row groups, the cost of the first vreg of each, of each further one."""
+    if len(rows) != 2 or not rows[0].title.endswith("over lanes") or not rows[1].title.endswith("wide rows"):
+        return None
+    if isinstance(value.shape, Unknown) or isinstance(value.dtype, Unknown):
+        return None
+    concrete = [dim for dim in value.shape if isinstance(dim, int)]
+    if len(concrete) < len(value.shape) or concrete[-1] <= LANES:
+        return None
+    groups = vregs((*concrete[:-1], LANES), value.dtype)
+    return None if groups is None else (groups, rows[0], rows[1])
+
+
+def _total(first_count: int, first: Figure | None, further_count: int, further: Figure | None) -> str:
+    if first is None or further is None or first.bundles is None or further.bundles is None:
+        return ""
+    return number_text(first_count * first.bundles + further_count * further.bundles)
 
 
 def _cell(figure: Figure | None) -> str:

@@ -25,8 +25,9 @@ from .hover_text import (
     array_text,
     axes_text,
     by_chip,
-    bytes_text,
+    item_bytes_text,
     operand_array_text,
+    ref_name,
     role_text,
     space_text,
 )
@@ -47,7 +48,8 @@ def access_markdown(operation: BodyOperation, seen: Seen) -> str:
     operand = _named(operation.ref, seen)
     word = "load" if operation.kind is OperationKind.LOAD else "store"
     value = operation.result if operation.kind is OperationKind.LOAD else (operation.operands or (None,))[0]
-    lines = [f"**{operation.ref or word}** · {_description(operand, seen)}" if operand else f"**{operation.ref}**"]
+    name = ref_name(seen.call, operand) if operand is not None else operation.ref or "ref"
+    lines = [f"**{name}** · {_description(operand, seen)}" if operand is not None else f"**{name}**"]
     moved = _moved(value, operand)
     if moved:
         lines.append(f"{word} {moved}")
@@ -111,7 +113,7 @@ def _description(operand: Operand, seen: Seen) -> str:
     if operand.memory_space in (MemorySpace.VMEM, MemorySpace.SMEM):
         items = {chip.name: buffer_item(operand, call.grid, chip) for chip in seen.chips}
         texts = {
-            name: (f"{item.buffers} buffers, " if item.buffers > 1 else "") + bytes_text(item.bytes)
+            name: (f"{item.buffers} buffers, " if item.buffers > 1 else "") + item_bytes_text(item)
             for name, item in items.items()
         }
         parts.append(by_chip(texts))

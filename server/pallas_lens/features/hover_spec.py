@@ -33,6 +33,7 @@ from .hover_text import (
     bytes_text,
     code,
     dim_text,
+    item_bytes_text,
     number_text,
     operand_array_text,
     ref_name,
@@ -108,6 +109,8 @@ def _bytes_line(operand: Operand, seen: Seen) -> str:
     if operand.memory_space not in (MemorySpace.VMEM, MemorySpace.SMEM):
         return "no window: stays where it is" if isinstance(operand.memory_space, MemorySpace) else ""
     items = {chip.name: buffer_item(operand, seen.call.grid, chip) for chip in seen.chips}
+    if any(isinstance(item.dtype, Unknown) and not isinstance(item.shape, Unknown) for item in items.values()):
+        return f"{space_text(operand.memory_space)} {by_chip({name: _item_text(item) for name, item in items.items()})}"
     unknown = next((item.bytes for item in items.values() if isinstance(item.bytes, Unknown)), None)
     if unknown is not None:
         return f"bytes not known: {unknown.reason}"
@@ -115,7 +118,7 @@ def _bytes_line(operand: Operand, seen: Seen) -> str:
 
 
 def _item_text(item: BufferItem) -> str:
-    total = bytes_text(item.bytes)
+    total = item_bytes_text(item)
     if item.buffers > 1 and isinstance(item.bytes, int):
         total = f"{item.buffers} × {bytes_text(item.bytes // item.buffers)} = {total}"
     elif item.buffers > 1:
@@ -178,7 +181,7 @@ def _index_map_line(operand: Operand, spec: BlockSpec, seen: Seen) -> str:
     if not isinstance(index_map, IndexMap) or spec.block_shape is None:
         return ""
     parts = [f"index map {code(index_map.text)}" if index_map.text else "index map"]
-    if isinstance(index_map.results, tuple) and not index_map.is_default:
+    if isinstance(index_map.results, tuple) and not index_map.is_default and not index_map.text.startswith("lambda"):
         values = [result.value for result in index_map.results]
         if not any(isinstance(value, Unknown) for value in values):
             parts[0] += f" → {code('(' + ', '.join(map(str, values)) + ')')}"
@@ -189,8 +192,6 @@ def _index_map_line(operand: Operand, spec: BlockSpec, seen: Seen) -> str:
     counted, steps = transfers(index_map, grid), step_count(grid)
     if isinstance(counted, Transfers) and isinstance(steps, int):
         word = "stores" if operand.role is Role.OUTPUT else "fetches"
-        told = f"{number_text(counted.fetches)} {word} in {number_text(steps)} steps"
-        if counted.fetches > counted.blocks:
-            told += f" of {number_text(counted.blocks)} blocks"
-        parts.append(told)
+        blocks = f" of {number_text(counted.blocks)} blocks" if counted.fetches > counted.blocks else ""
+        parts.append(f"{number_text(counted.fetches)} {word}{blocks} in {number_text(steps)} steps")
     return " · ".join(parts)

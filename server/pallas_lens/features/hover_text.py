@@ -10,8 +10,9 @@ from pallas_lens.model.dtypes import short_name
 from pallas_lens.model.kernel_body import KernelBody
 from pallas_lens.model.kernel_call import Dim, KernelCall, KernelFunction, MemorySpace, Operand, Role
 from pallas_lens.model.module_facts import Specialised
-from pallas_lens.model.symbolic import Integer
+from pallas_lens.model.symbolic import Integer, multiply
 from pallas_lens.model.unknown import Unknown
+from pallas_lens.model.vmem import BufferItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,29 @@ def bytes_text(count: Integer | Unknown) -> str:
     return f"{count} B"
 
 
+def item_bytes_text(item: BufferItem) -> str:
+    """Bytes of an allocation; where only its dtype is not known, how many elements it has."""
+    if not isinstance(item.bytes, Unknown) or isinstance(item.shape, Unknown) or not isinstance(item.dtype, Unknown):
+        return bytes_text(item.bytes)
+    elements: Integer = item.buffers
+    for dim in item.shape:
+        if isinstance(dim, Unknown):
+            return "?"
+        elements = multiply(elements, dim)
+    return f"{code(str(elements))} elements" if not isinstance(elements, int) else f"{number_text(elements)} elements"
+
+
+_LONGEST_NAME = 28
+
+
+def name_code(name: str) -> str:
+    """A ref's name as inline code, cut where the expression it was taken from is long."""
+    return code(name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…")
+
+
 def number_text(value: float) -> str:
-    """A count or cost with at most two decimals below 10, one below 100, none above; thousands apart."""
-    if value >= 100:
+    """A count, or a cost with two decimals below 10, one below 100, none above; thousands apart."""
+    if isinstance(value, int) or value >= 100:
         return f"{value:,.0f}".replace(",", " ")
     return f"{value:.2f}" if value < 10 else f"{value:.1f}"
 

@@ -10,7 +10,7 @@ from .kernel_call import Dim, IndexMap, Semantics
 from .symbolic import Expression, Integer, lower_bound, multiply, substitute, symbols_of, upper_bound
 from .unknown import Unknown
 
-_MOST_STEPS_WALKED = 1 << 16
+_MOST_STEPS_WALKED = 1 << 14
 
 
 def axis_symbol(axis: int) -> str:
@@ -120,7 +120,7 @@ class Transfers:
 def transfers(index_map: IndexMap | Unknown | None, grid: Sequence[Dim] | Unknown) -> Transfers | Unknown:
     """The transfers of one operand, counted exactly: none where two steps in a row need the same block.
 
-    Unknown where the grid or the map is not concrete, or the walk is longer than 65536 steps.
+    Unknown where the grid or the map is not concrete, or the walk is longer than 16384 steps.
     """
     if isinstance(grid, Unknown):
         return grid

@@ -13,6 +13,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -141,12 +142,12 @@ def subjects(data: dict[str, Any]) -> Iterator[Subject]:
     """Every row of the file."""
     for name, rows in data["elementwise"].items():
         for dtype, row in rows.items():
-            yield Subject(name, dtype, row, lambda chip, row=row, dtype=dtype: measure_elementwise(row, dtype, chip))
+            yield Subject(name, dtype, row, partial(measure_elementwise, row, dtype))
     for name, rows in data["structural"].items():
         for dtype, row in rows.items():
-            yield Subject(name, dtype, row, lambda chip, row=row, dtype=dtype: measure_structural(row, dtype, chip))
+            yield Subject(name, dtype, row, partial(measure_structural, row, dtype))
     for row in data["matmul"]:
-        yield Subject("matmul", row["dtype"], row, lambda chip, row=row: measure_matmul(row, chip))
+        yield Subject("matmul", row["dtype"], row, partial(measure_matmul, row))
 
 
 def main(arguments: list[str]) -> int:
