@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from .evaluate.analyzer import Analyzer
 from .features.diagnostics import Diagnostic, diagnostics_of
-from .model.module_facts import ModuleFacts
+from .model.finding import Finding
+from .model.module_facts import CallSite, ModuleFacts
 from .project import Project
 from .rules import engine
+from .rules.context import Context
 from .source.document import Document
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What the rules said of a site. Holding the site keeps the identities of its parts from being given anew."""
+
+    site: CallSite
+    context: Context
+    findings: list[Finding]
 
 
 def _never() -> bool:
@@ -27,6 +39,7 @@ class Checker:
     def __init__(self, roots: tuple[Path, ...] = (), docs: str = "") -> None:
         self._analyzer = Analyzer(workspace_roots=roots)
         self._docs = docs
+        self._judged: dict[str, dict[tuple[int, ...], _Judged]] = {}
 
     def facts(self, document: Document, cancelled: Callable[[], bool] = _never) -> ModuleFacts:
         """What the evaluator finds in the document; nothing where it does not speak of Pallas."""
@@ -46,11 +59,28 @@ class Checker:
         facts = self.facts(document, cancelled)
         wanted = [
             finding
-            for finding in engine.findings(facts, project.context)
+            for finding in self._findings(document.uri, facts, project.context)
             if project.selection.includes(finding.code, finding.name)
         ]
         return diagnostics_of(document, wanted, facts.comment_faults, self._docs)
 
+    def _findings(self, uri: str, facts: ModuleFacts, context: Context) -> list[Finding]:
+        """What the rules say; call sites that the evaluator did not touch since the last time are not judged again."""
+        context = engine.context_of(facts, context)
+        rules = engine.rules_for(facts)
+        found = engine.module_findings(facts, rules, context)
+        before, now = self._judged.get(uri, {}), {}
+        for site in facts.sites:
+            key = tuple(map(id, site.specialisations))
+            judged = before.get(key)
+            if judged is None or judged.context != context:
+                judged = _Judged(site, context, engine.site_findings(site, rules, context))
+            now[key] = judged
+            found += judged.findings
+        self._judged[uri] = now
+        return found
+
     def close(self, document: Document) -> None:
         """Forget a document that is no longer open."""
+        self._judged.pop(document.uri, None)
         self._analyzer.close(document)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import sys
@@ -17,6 +18,10 @@ _log = logging.getLogger("pallas_lens")
 def serve() -> int:
     """Speak LSP on standard input and output until the editor says goodbye; returns the exit code."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    # Trees and models are many objects that live long; at Python's own thresholds the collector would walk all of
+    # them on every few keystrokes.
+    gc.set_threshold(100_000, 20, 50)
+    gc.freeze()
     server = PallasLensServer()
     code = 0
     try:

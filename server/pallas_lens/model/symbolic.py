@@ -122,6 +122,10 @@ def _of_atom(atom: Atom) -> Expression:
     return Expression((((atom,), 1),))
 
 
+def _items(value: Integer) -> tuple[tuple[Monomial, int], ...]:
+    return value.terms if isinstance(value, Expression) else (((), value),)
+
+
 def _terms(value: Integer) -> dict[Monomial, int]:
     if isinstance(value, int):
         return {(): value} if value else {}
@@ -163,6 +167,11 @@ def multiply(left: Integer, right: Integer) -> Integer:
     """``left * right``."""
     if isinstance(left, int) and isinstance(right, int):
         return left * right
+    if isinstance(left, int):
+        left, right = right, left
+    if isinstance(right, int):
+        # Scaling keeps the order of the terms.
+        return Expression(tuple([(monomial, number * right) for monomial, number in _items(left)])) if right else 0
     terms: dict[Monomial, int] = {}
     for left_monomial, left_coefficient in _terms(left).items():
         for right_monomial, right_coefficient in _terms(right).items():
@@ -473,6 +482,10 @@ def _rounding_is_at_least(difference: Integer, facts: Facts) -> bool:
 
 def equal(left: Integer, right: Integer, facts: Facts = NO_FACTS) -> bool | None:
     """Whether ``left == right``: True and False are proven, None is unknown."""
+    if left == right:
+        return True
+    if isinstance(left, int) and isinstance(right, int):
+        return False
     difference = subtract(left, right)
     if isinstance(difference, int):
         return difference == 0

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from .chip import Chip
-from .grid import grid_of_one_core, moves, step_count
+from .grid import grid_of_one_core, moves
 from .kernel_call import BlockSpec, Dim, KernelCall, MemorySpace, Operand, Role
 from .symbolic import Integer, add, ceiling_divide, is_multiple, lower_bound, multiply
 from .tiling import LANES, SUBLANES, is_trivial_window, memory_bits, padded_shape, round_up
@@ -42,7 +43,6 @@ class BufferItem:
 class MemoryUse:
     """What a call allocates in one memory of one chip.
 
-    ``windows`` and ``scratch`` are sums in bytes, unknown where an item is;
     ``at_least`` is certain; ``exceeds_limit``: True and False are certain as long as
     the operands come from HBM. ``exceeds_wherever_placed``: True also if XLA keeps in
     VMEM whatever operands fit there, whose windows then cost nothing. It does so on v7x
@@ -51,19 +51,25 @@ class MemoryUse:
 
     chip: str
     items: tuple[BufferItem, ...]
-    windows: Integer | Unknown
-    scratch: Integer | Unknown
     at_least: int
     limit: int | Unknown
     exceeds_limit: bool | None
     exceeds_wherever_placed: bool = False
 
     @property
+    def windows(self) -> Integer | Unknown:
+        """Bytes of all windows, unknown where one is."""
+        return _sum(item for item in self.items if item.operand.role is not Role.SCRATCH)
+
+    @property
+    def scratch(self) -> Integer | Unknown:
+        """Bytes of all scratch, unknown where one is."""
+        return _sum(item for item in self.items if item.operand.role is Role.SCRATCH)
+
+    @property
     def total(self) -> Integer | Unknown:
         """Windows and scratch together."""
-        if isinstance(self.windows, Unknown):
-            return self.windows
-        return self.scratch if isinstance(self.scratch, Unknown) else add(self.windows, self.scratch)
+        return _sum(self.items)
 
 
 def buffer_bytes(shape: tuple[Dim, ...], dtype: str, chip: Chip) -> Integer | Unknown:
@@ -139,14 +145,21 @@ def buffer_counts(operand: Operand, grid: Sequence[Dim] | Unknown) -> tuple[int,
     trivial = is_trivial_window(spec.block_shape, _array_shape(operand), spec.index_map)
     if trivial:
         return 1, 1
-    steps = step_count(grid)
-    if isinstance(steps, int) and steps <= 1:
+    if _has_one_step(grid):
         return 1, 1
     moving = moves(spec.index_map, grid)
     if moving is False:
         return 1, 1
     certain = moving is True and trivial is False and not isinstance(spec.buffer_count, Unknown)
     return 2, 2 if certain else 1
+
+
+def _has_one_step(grid: Sequence[Dim] | Unknown) -> bool:
+    """Whether the grid certainly has one step or none."""
+    if isinstance(grid, Unknown):
+        return False
+    numbers = [dim for dim in grid if isinstance(dim, int)]
+    return len(numbers) == len(grid) and prod(numbers) <= 1
 
 
 def _array_shape(operand: Operand) -> tuple[Dim, ...] | Unknown:
@@ -227,8 +240,6 @@ def memory_use(
                 operand, item.shape, item.dtype, item.buffers, item.buffers_at_least, operand.memory_space, 0
             )
             items.append(unknown)
-    windows = _sum(item for item in items if item.operand.role is not Role.SCRATCH)
-    scratch = _sum(item for item in items if item.operand.role is Role.SCRATCH)
     at_least = sum(item.bytes_at_least for item in items)
     bound = ceiling if isinstance(limit, Unknown) else limit
     room = usable_vmem(chip) - min(bound, chip.scoped_vmem_limit) if space is MemorySpace.VMEM else 0
@@ -236,8 +247,6 @@ def memory_use(
     return MemoryUse(
         chip.name,
         tuple(items),
-        windows,
-        scratch,
         at_least,
         limit,
         _exceeds(items, at_least, limit, ceiling),

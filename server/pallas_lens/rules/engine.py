@@ -27,15 +27,27 @@ _TPU_MODULE = "jax.experimental.pallas.tpu"
 
 def findings(facts: ModuleFacts, context: Context) -> list[Finding]:
     """What the rules say about one file, in no particular order."""
-    context = replace(context, modules=module_spellings(facts.api_uses))
+    context = context_of(facts, context)
     rules = rules_for(facts)
-    found: list[Finding] = []
-    for rule in rules:
-        if isinstance(rule, ModuleRule):
-            found += (_finding(rule, problem, context, "generic", "") for problem in rule.check(facts, context))
+    found = module_findings(facts, rules, context)
     for site in facts.sites:
         found += site_findings(site, rules, context)
     return found
+
+
+def context_of(facts: ModuleFacts, context: Context) -> Context:
+    """The context of one file: with how that file writes JAX's modules."""
+    return replace(context, modules=module_spellings(facts.api_uses))
+
+
+def module_findings(facts: ModuleFacts, rules: Iterable[Rule], context: Context) -> list[Finding]:
+    """What the rules about files as a whole say."""
+    return [
+        _finding(rule, problem, context, "generic", "")
+        for rule in rules
+        if isinstance(rule, ModuleRule)
+        for problem in rule.check(facts, context)
+    ]
 
 
 def rules_for(facts: ModuleFacts) -> tuple[Rule, ...]:
@@ -73,6 +85,8 @@ def _agreed_problems(rule: Rule, specialised: Specialised, context: Context) -> 
         problems: dict[Span, Problem] = {}
         for problem in _problems(rule, specialised, number, context):
             problems.setdefault(problem.span, problem)
+        if not problems and isinstance(rule, CallRule) and rule.about_whole_call:
+            return
         by_world.append(problems)
     seen: set[Span] = set()
     for problems in by_world:

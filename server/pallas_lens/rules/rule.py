@@ -97,8 +97,13 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRule(Rule):
-    """A rule about a call: grid, specs, operands, parameters."""
+    """A rule about a call: grid, specs, operands, parameters.
 
+    ``about_whole_call``: its only problem stands at the call's ``callee_span``. Every
+    world has that part, so that one which has no problem settles the matter.
+    """
+
+    about_whole_call: bool = False
     check: Callable[[KernelCall, Context], Iterable[Problem]]
 
 

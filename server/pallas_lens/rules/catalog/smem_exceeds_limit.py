@@ -92,6 +92,7 @@ RULE = CallRule(
     summary="Prefetched operands, windows and scratch take more SMEM than the chip has.",
     documentation=__doc__ or "",
     check=check,
+    about_whole_call=True,
     valid=(
         Valid(
             kernel_file("""

@@ -132,6 +132,7 @@ RULE = CallRule(
     summary="Windows and scratch take more VMEM than the call may use.",
     documentation=__doc__ or "",
     check=check,
+    about_whole_call=True,
     valid=(
         Valid(
             kernel_file("""
