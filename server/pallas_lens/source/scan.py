@@ -183,14 +183,37 @@ def logical_line(text: str, start: int, row: int) -> tuple[int, int]:
     return first, current + text.count("\n", offset)
 
 
-def comments(text: str) -> Iterator[tuple[int, int, str]]:
-    """The comments of ``text``: row, offset in the text, and the comment from its "#" on."""
-    row = offset = 0
+@dataclass(frozen=True, slots=True)
+class ScannedComment:
+    """A comment of a text, from its "#" on.
+
+    ``first_row`` is where its line begins, above ``row`` when the line begins inside a
+    string or behind a backslash.
+    """
+
+    row: int
+    first_row: int
+    column: int
+    text: str
+
+
+def comments(text: str) -> Iterator[ScannedComment]:
+    """The comments of ``text``, in order."""
+    row = offset = first = joined_to = 0
     for match in _TOKEN.finditer(text):
-        if match.lastgroup == "comment":
-            row += text.count("\n", offset, match.start())
-            offset = match.start()
-            yield row, offset, match[0]
+        is_comment = match.lastgroup == "comment"
+        if not is_comment and (match.lastgroup == "line" or "\n" not in match[0]):
+            continue
+        start = match.start()
+        row += text.count("\n", offset, start)
+        offset = match.end()
+        if row != joined_to:
+            first = row
+        if is_comment:
+            yield ScannedComment(row, first, start - text.rfind("\n", 0, start) - 1, match[0])
+        else:
+            row += match[0].count("\n")
+        joined_to = row
 
 
 def joined_rows(text: str) -> dict[int, int]:

@@ -17,7 +17,9 @@ from .statements import Statement, leading_comments, placed
 from .syntax import ParseFailure, parse
 
 _HEAD = re.compile(r"(?:@[^\n]*\n(?:[ \t)\]}][^\n]*\n|\n)*)*((?:async\s+)?(?:def|class)\s+\w+|[\w.]+\s*(?=[=:]))")
-_SIMPLE_LINE = re.compile(r"(?!\s|@|(?:async|def|class|if|for|while|with|try|else|elif|except|finally)\b)[^\n]*[^:\s\n]")
+_SIMPLE_LINE = re.compile(
+    r"(?!\s|@|(?:async|def|class|if|for|while|with|try|else|elif|except|finally)\b)[^\n]*[^:\s\n]"
+)
 
 
 @dataclass(frozen=True, slots=True)

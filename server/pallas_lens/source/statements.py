@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from pallas_lens.model.span import Span
 
-from .scan import comments, joined_rows
+from .scan import comments
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +163,9 @@ def leading_comments(gap: str) -> tuple[Comment, ...]:
 
 
 def _comments_in(text: str) -> Iterator[Comment]:
-    runs: dict[int, int] | None = None
-    for row, offset, comment in comments(text):
-        if "pallas-lens" in comment:
-            runs = joined_rows(text) if runs is None else runs
-            column = offset - text.rfind("\n", 0, offset) - 1
-            yield Comment(row, column, comment.rstrip(), runs.get(row, row))
+    for found in comments(text):
+        if "pallas-lens" in found.text:
+            yield Comment(found.row, found.column, found.text.rstrip(), found.first_row)
 
 
 def _anchor(text: str, occurrence: int) -> str:
