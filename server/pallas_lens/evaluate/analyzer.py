@@ -16,7 +16,7 @@ from ..source.comments import comment_problems, examples_above
 from ..source.document import Document
 from ..source.statements import Statement
 from .api_uses import api_uses
-from .entries import Entry, Outcome, run_entry
+from .entries import Entry, Outcome, run_entry, with_new_bodies
 from .lexical import EntryFunction, outline
 from .module import Module
 from .workspace import Workspace
@@ -59,7 +59,11 @@ class Analyzer:
             if cancelled():
                 break
             outcome = kept.get(entry.key)
-            if outcome is None or not self.workspace.still_holds(outcome.reads):
+            if outcome is not None and self.workspace.still_holds(outcome.reads):
+                outcome = _guarded(partial(with_new_bodies, outcome, self.workspace.still_holds), None)
+            else:
+                outcome = None
+            if outcome is None:
                 outcome = _guarded(partial(run_entry, module, entry, bodies), Outcome((), {}))
             now[entry.key] = outcome
             for span, specialised in outcome.calls:
@@ -137,7 +141,12 @@ def _callers(document: Document, holders: list[tuple[Statement, EntryFunction]])
         level: set[str] = set()
         for statement in document.statements:
             lexical = outline(statement)
-            if not lexical.functions and lexical.names & wanted and not lexical.loose_site and not _only_defines(statement):
+            if (
+                not lexical.functions
+                and lexical.names & wanted
+                and not lexical.loose_site
+                and not _only_defines(statement)
+            ):
                 key = statement.anchor
                 if key not in reached:
                     reached.add(key)

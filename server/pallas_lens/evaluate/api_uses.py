@@ -136,7 +136,9 @@ def _resolve(statement: Statement, raw: _Raw, table: dict[str, str]) -> list[Api
             continue
         path = ".".join((root, *chain.attributes))
         span = statement.span(chain.node)
-        end = Span(span.anchor, span.end_row, span.end_column - len(path.rpartition(".")[2]), span.end_row, span.end_column)
+        end = Span(
+            span.anchor, span.end_row, span.end_column - len(path.rpartition(".")[2]), span.end_row, span.end_column
+        )
         text = ".".join((chain.root, *chain.attributes))
         if not chain.attributes:
             end = span
@@ -147,7 +149,9 @@ def _resolve(statement: Statement, raw: _Raw, table: dict[str, str]) -> list[Api
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "jax":
             for alias in node.names:
                 span = statement.span(alias)
-                name = Span(span.anchor, span.start_row, span.start_column, span.start_row, span.start_column + len(alias.name))
+                name = Span(
+                    span.anchor, span.start_row, span.start_column, span.start_row, span.start_column + len(alias.name)
+                )
                 uses.append(ApiUse(f"{node.module}.{alias.name}", name, name, alias.name, guarded, is_import=True))
     return uses
 
@@ -158,7 +162,9 @@ def _keywords(statement: Statement, call: ast.Call) -> tuple[Keyword, ...]:
         if keyword.arg is None:
             continue
         span = statement.span(keyword)
-        name = Span(span.anchor, span.start_row, span.start_column, span.start_row, span.start_column + len(keyword.arg))
+        name = Span(
+            span.anchor, span.start_row, span.start_column, span.start_row, span.start_column + len(keyword.arg)
+        )
         is_dict = isinstance(keyword.value, ast.Dict) or (
             isinstance(keyword.value, ast.Call)
             and isinstance(keyword.value.func, ast.Name)

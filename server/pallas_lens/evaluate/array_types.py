@@ -183,9 +183,15 @@ def indexed_shape(shape: tuple[Value, ...] | Opaque, index: Value) -> tuple[Valu
 def _slice_length(item: slice, size: Value) -> Value:
     if item.start is None and item.stop is None and item.step is None:
         return size
-    if isinstance(size, int) and all(part is None or isinstance(part, int) for part in (item.start, item.stop, item.step)):
+    if isinstance(size, int) and all(
+        part is None or isinstance(part, int) for part in (item.start, item.stop, item.step)
+    ):
         return len(range(*item.indices(size)))
-    if item.step is None and isinstance(item.stop, int | Expression) and (item.start is None or isinstance(item.start, int | Expression)):
+    if (
+        item.step is None
+        and isinstance(item.stop, int | Expression)
+        and (item.start is None or isinstance(item.start, int | Expression))
+    ):
         start = item.start or 0
         if not (isinstance(item.stop, int) and item.stop < 0) and not (isinstance(start, int) and start < 0):
             return symbolic.subtract(item.stop, start)

@@ -133,7 +133,14 @@ def _of_class(machine: Machine, class_: Class, name: str, instance: Instance | N
             return found
         bound = instance if kind != "class" else class_
         made = Function(
-            found.node, found.scope, found.anchor, found.defaults, found.keyword_defaults, bound, True, found.is_rewrapped
+            found.node,
+            found.scope,
+            found.anchor,
+            found.defaults,
+            found.keyword_defaults,
+            bound,
+            True,
+            found.is_rewrapped,
         )
         if kind == "property":
             from .calling import invoke
@@ -144,9 +151,7 @@ def _of_class(machine: Machine, class_: Class, name: str, instance: Instance | N
         from .classes import method_kind
 
         if method_kind(found) == "class":
-            return Function(
-                found.node, found.scope, found.anchor, found.defaults, found.keyword_defaults, class_, True
-            )
+            return Function(found.node, found.scope, found.anchor, found.defaults, found.keyword_defaults, class_, True)
     if class_.kind == "enum" and instance is None and not isinstance(found, Function):
         return Instance(class_, {"value": found, "name": name})
     return found

@@ -101,7 +101,11 @@ def evaluate_arguments(machine: Machine, node: ast.Call, frame: Frame) -> Argume
                 positional.extend(contents)
                 spans.extend([machine.span(argument, frame)] * len(contents))
             elif rest is None:
-                rest = contents.reason if isinstance(contents, Opaque) else f"the length of `{ast.unparse(argument)}` is not known"
+                rest = (
+                    contents.reason
+                    if isinstance(contents, Opaque)
+                    else f"the length of `{ast.unparse(argument)}` is not known"
+                )
             continue
         value = evaluate(machine, argument, frame)
         if rest is None:
@@ -175,7 +179,9 @@ def apply(machine: Machine, callee: Value, arguments: Arguments) -> Value:
             return machine.fresh(f"{text}({_arguments_text(arguments)})", reason)
         case _:
             text = describe(callee)
-            return machine.fresh(f"{text}({_arguments_text(arguments)})", f"`{text}` is not a function that can be followed")
+            return machine.fresh(
+                f"{text}({_arguments_text(arguments)})", f"`{text}` is not a function that can be followed"
+            )
 
 
 def _arguments_text(arguments: Arguments) -> str:
@@ -223,6 +229,7 @@ def run(machine: Machine, function: Function, scope: Scope) -> Value:
     node = function.node
     frame = Frame(scope, function.anchor, function.name, entry_assumptions=dict(machine.assumed))
     machine.functions_run.add(id(node))
+    scope.module.read_text(function.anchor, machine)
     machine.stack.append(function)
     try:
         if isinstance(node, ast.Lambda):
@@ -350,11 +357,9 @@ def start_kernel(machine: Machine, callable_: KernelCallable, arguments: Argumen
     """Note that a kernel is started with these operands; its value is the outputs."""
     from .library.pallas import results_of
 
-    operands: tuple[Value, ...] | Opaque
+    operands: tuple[Value, ...] | Opaque = arguments.positional
     if arguments.rest is not None:
         operands = Opaque("operands", arguments.rest)
-    else:
-        operands = arguments.positional
     machine.started.append(
         Started(
             callable_,

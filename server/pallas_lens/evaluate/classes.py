@@ -53,7 +53,7 @@ def _fields(node: ast.ClassDef, scope: Scope, bases: tuple[Value, ...]) -> tuple
 
 
 def method_kind(function: Function) -> str:
-    """"property", "static", "class" or "method", by the decorators of the ``def``."""
+    """ "property", "static", "class" or "method", by the decorators of the ``def``."""
     if isinstance(function.node, ast.Lambda):
         return "method"
     for decorator in function.node.decorator_list:

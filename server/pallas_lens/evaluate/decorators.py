@@ -57,13 +57,17 @@ def _apply(machine: Machine, decorator: Value, value: Value, node: ast.expr, fra
         case Partial(External(path)) if path in TRANSPARENT:
             return value
         case Partial(External()) | External():
-            made = Arguments((value,), {}, (machine.span(node, frame),), {}, frame=frame, span=machine.span(node, frame))
+            made = Arguments(
+                (value,), {}, (machine.span(node, frame),), {}, frame=frame, span=machine.span(node, frame)
+            )
             result = apply(machine, decorator, made)
             if isinstance(result, Opaque):
                 return _rewrapped(value)
             return result
         case Function() | Partial() | Class():
-            made = Arguments((value,), {}, (machine.span(node, frame),), {}, frame=frame, span=machine.span(node, frame))
+            made = Arguments(
+                (value,), {}, (machine.span(node, frame),), {}, frame=frame, span=machine.span(node, frame)
+            )
             result = apply(machine, decorator, made)
             return _rewrapped(value) if isinstance(result, Opaque) else result
         case BoundExternal(owner=External()) | BoundExternal(owner=Function()):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from ..model.kernel_body import KernelBody
 from ..model.kernel_call import KernelCall
@@ -11,11 +12,12 @@ from ..model.module_facts import Specialised
 from ..model.span import Span
 from ..source.comments import ArrayText, ExampleComment
 from ..source.statements import Statement
+from .bodies import FollowedBody, follow_again, moved
 from .calling import run
 from .expressions import evaluate, make_function
 from .extraction import worlds
 from .lexical import EntryFunction, FunctionNode, outline
-from .machine import Frame, Machine, OutOfBudget, Started
+from .machine import Frame, Machine, OutOfBudget
 from .module import Module, Reads
 from .statements import execute
 from .values import Array, Class, Function, Instance, Opaque, Scope, Value
@@ -51,10 +53,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one entry found: for each call site its specialised calls; and what it read."""
+    """What one entry found: for each call site its specialised calls; and what it read.
+
+    ``followed`` are the kernel bodies, parallel to ``calls``, each at the world of its number.
+    """
 
     calls: tuple[tuple[Span, Specialised], ...]
     reads: Reads
+    followed: tuple[tuple[tuple[int, FollowedBody], ...], ...] = ()
 
 
 ORIGINS = {"generic": "static", "defaults": "default argument", "call": "call", "example": "example"}
@@ -69,9 +75,38 @@ def run_entry(module: Module, entry: Entry, with_bodies: bool) -> Outcome:
         _run_loose_functions(machine, entry)
     except (OutOfBudget, RecursionError):
         pass
-    calls = _collect(machine, module, entry, reading, with_bodies)
+    collected = _collect(machine, module, entry, reading, with_bodies)
     machine.journal.rewind(0)
-    return Outcome(calls, machine.reads)
+    return Outcome(
+        tuple((span, specialised) for span, specialised, _ in collected),
+        machine.reads,
+        tuple(followed for _, _, followed in collected),
+    )
+
+
+def with_new_bodies(outcome: Outcome, holds: Callable[[Reads], bool]) -> Outcome | None:
+    """``outcome`` with the kernel bodies followed anew that were edited; None where that is not enough."""
+    calls: list[tuple[Span, Specialised]] = []
+    all_followed: list[tuple[tuple[int, FollowedBody], ...]] = []
+    changed = False
+    for (span, specialised), followed in zip(outcome.calls, outcome.followed, strict=True):
+        now: list[tuple[int, FollowedBody]] = []
+        for number, before in followed:
+            if before.name is None or holds(before.reads):
+                now.append((number, before))
+                continue
+            after = follow_again(before)
+            if after is None:
+                return None
+            changed = True
+            now.append((number, after))
+            bodies = list(specialised.bodies)
+            bodies[number] = after.body
+            worlds_now = tuple(moved(call, before, after) for call in specialised.worlds)
+            specialised = replace(specialised, worlds=worlds_now, bodies=tuple(bodies))
+        calls.append((span, specialised))
+        all_followed.append(tuple(now))
+    return Outcome(tuple(calls), outcome.reads, tuple(all_followed)) if changed else outcome
 
 
 def _execute(machine: Machine, module: Module, entry: Entry) -> str:
@@ -109,13 +144,19 @@ def _parameters(
     for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         bound[parameter.arg] = _parameter(machine, parameter)
     if arguments.vararg is not None:
-        bound[arguments.vararg.arg] = Opaque(f"*{arguments.vararg.arg}", f"`*{arguments.vararg.arg}` comes from the caller")
+        bound[arguments.vararg.arg] = Opaque(
+            f"*{arguments.vararg.arg}", f"`*{arguments.vararg.arg}` comes from the caller"
+        )
     if arguments.kwarg is not None:
-        bound[arguments.kwarg.arg] = Opaque(f"**{arguments.kwarg.arg}", f"`**{arguments.kwarg.arg}` comes from the caller")
+        bound[arguments.kwarg.arg] = Opaque(
+            f"**{arguments.kwarg.arg}", f"`**{arguments.kwarg.arg}` comes from the caller"
+        )
     if owner is not None and (arguments.posonlyargs or arguments.args):
         first = (*arguments.posonlyargs, *arguments.args)[0].arg
         if not any(ast.unparse(decorator) == "staticmethod" for decorator in _decorators(function.node)):
-            fields = {name: Opaque(f"{first}.{name}", f"`{name}` is set when the object is made") for name, _ in owner.fields}
+            fields = {
+                name: Opaque(f"{first}.{name}", f"`{name}` is set when the object is made") for name, _ in owner.fields
+            }
             bound[first] = Instance(owner, {**fields})
     if entry.kind == "generic":
         return bound, ""
@@ -198,10 +239,10 @@ def _run_loose_functions(machine: Machine, entry: Entry) -> None:
 
 def _collect(
     machine: Machine, module: Module, entry: Entry, reading: str, with_bodies: bool
-) -> tuple[tuple[Span, Specialised], ...]:
+) -> list[tuple[Span, Specialised, tuple[tuple[int, FollowedBody], ...]]]:
     called = {id(started.callable) for started in machine.started if started.operands is not None}
     own = _own_nodes_span(entry)
-    found: dict[Span, list[tuple[Started, tuple[KernelCall, ...], tuple[KernelBody | None, ...]]]] = {}
+    found: dict[Span, list[tuple[tuple[KernelCall, ...], FollowedBody | None]]] = {}
     position = 0
     while position < len(machine.started):
         started = machine.started[position]
@@ -218,23 +259,37 @@ def _collect(
         machine.steps = min(machine.steps, 30_000)
         before = len(machine.started)
         try:
-            calls, bodies = worlds(machine, started, entry.specialisation, ORIGINS[entry.kind], with_bodies)
+            calls, followed = worlds(machine, started, entry.specialisation, ORIGINS[entry.kind], with_bodies)
         except (OutOfBudget, RecursionError):
             machine.recorder = None
             continue
         called |= {id(later.callable) for later in machine.started[before:] if later.operands is not None}
-        found.setdefault(span, []).append((started, calls, bodies))
-    made: list[tuple[Span, Specialised]] = []
+        found.setdefault(span, []).append((calls, followed))
+    made: list[tuple[Span, Specialised, tuple[tuple[int, FollowedBody], ...]]] = []
     for span, variants in found.items():
         if entry.kind in ("generic", "defaults"):
-            all_calls = tuple(call for _, calls, _ in variants for call in calls)
-            all_bodies = tuple(body for _, _, bodies in variants for body in bodies)
-            made.append((span, Specialised(entry.specialisation, reading, all_calls, all_bodies)))
+            # The same site reached twice in one reading of the program: more worlds of it.
+            made.append((span, *_specialised(entry.specialisation, reading, variants)))
             continue
-        for index, (_, calls, bodies) in enumerate(variants):
+        for index, variant in enumerate(variants):
             name = entry.specialisation if index == 0 else f"{entry.specialisation} #{index + 1}"
-            made.append((span, Specialised(name, reading or f"as `{entry.specialisation.partition(' ')[2]}` calls it", calls, bodies)))
-    return tuple(made)
+            caller = entry.specialisation.partition(" ")[2]
+            made.append((span, *_specialised(name, reading or f"as `{caller}` calls it", [variant])))
+    return made
+
+
+def _specialised(
+    name: str, reading: str, variants: list[tuple[tuple[KernelCall, ...], FollowedBody | None]]
+) -> tuple[Specialised, tuple[tuple[int, FollowedBody], ...]]:
+    calls: list[KernelCall] = []
+    bodies: list[KernelBody | None] = []
+    numbered: list[tuple[int, FollowedBody]] = []
+    for variant_calls, followed in variants:
+        if followed is not None:
+            numbered.append((len(calls), followed))
+        bodies += [None if followed is None else followed.body, *[None] * (len(variant_calls) - 1)]
+        calls += variant_calls
+    return Specialised(name, reading, tuple(calls), tuple(bodies)), tuple(numbered)
 
 
 def _own_nodes_span(entry: Entry) -> Span | None:

@@ -128,7 +128,11 @@ def _dict(machine: Machine, node: ast.Dict, frame: Frame) -> Value:
                 made.is_open = True
             continue
         key = evaluate(machine, key_node, frame)
-        if isinstance(key, tuple) or (isinstance(key, CONSTANTS) and key is not Ellipsis) or isinstance(key, Expression):
+        if (
+            isinstance(key, tuple)
+            or (isinstance(key, CONSTANTS) and key is not Ellipsis)
+            or isinstance(key, Expression)
+        ):
             try:
                 made.entries[key] = value
                 made.key_spans[key] = machine.span(key_node, frame)
@@ -233,7 +237,9 @@ def _boolean_from(machine: Machine, node: ast.BoolOp, index: int, frame: Frame) 
                 def rest() -> Value:
                     return _boolean_from(machine, node, index + 1, frame)
 
-                return under_both(machine, outcome, rest if is_and else lambda: short, (lambda: short) if is_and else rest)
+                return under_both(
+                    machine, outcome, rest if is_and else lambda: short, (lambda: short) if is_and else rest
+                )
             outcome = known
         return part if outcome != is_and else _boolean_from(machine, node, index + 1, frame)
 
@@ -342,7 +348,9 @@ def _subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Value:
 def evaluate_index(machine: Machine, node: ast.expr, frame: Frame) -> Value:
     """An index: an integer, a slice, Ellipsis, or a tuple of those."""
     if isinstance(node, ast.Slice):
-        parts = [None if part is None else evaluate(machine, part, frame) for part in (node.lower, node.upper, node.step)]
+        parts = [
+            None if part is None else evaluate(machine, part, frame) for part in (node.lower, node.upper, node.step)
+        ]
         return slice(*parts)
     if isinstance(node, ast.Tuple):
         if any(isinstance(element, ast.Starred) for element in node.elts):
@@ -360,7 +368,7 @@ def subscript(machine: Machine, owner: Value, index: Value, text: str) -> Value:
             if isinstance(index, slice):
                 return ListValue(machine.lift(lambda part: _item(machine, part, index, text), items))
             return machine.lift(lambda part: _item(machine, part, index, text), items)
-        case DictValue(entries, is_open):
+        case DictValue(entries):
             try:
                 if index in entries:
                     value = entries[index]
@@ -370,7 +378,7 @@ def subscript(machine: Machine, owner: Value, index: Value, text: str) -> Value:
             return machine.fresh(text, f"the key `{describe(index)}` is not known")
         case ShapeOf(array):
             return _shape_item(machine, array, index, text)
-        case Ref(name, shape, dtype, space):
+        case Ref(shape=shape, dtype=dtype):
             return Array(indexed_shape(shape, index), dtype)
         case Array(shape, dtype):
             return Array(indexed_shape(shape, index), dtype)
@@ -573,7 +581,9 @@ def unpack(machine: Machine, elements: list[ast.expr], value: Value) -> list[Val
     reason = items.reason if isinstance(items, Opaque) else f"`{describe(value)}` cannot be unpacked by reading"
     base = describe(items)
     return [
-        ListValue(machine.fresh(f"*{base}", reason)) if index == starred else Opaque(f"{base}[{index}]", reason)
+        ListValue(machine.fresh(f"*{base}", reason))
+        if index == starred
+        else Opaque(f"{base}[{index}]", reason)
         if isinstance(items, Opaque | ShapeOf) and starred is None
         else machine.fresh(ast.unparse(element), reason)
         for index, element in enumerate(elements)
@@ -633,4 +643,13 @@ _HANDLERS: Final[dict[type[ast.expr], Callable[[Machine, Any, Frame], Value]]] =
     ast.DictComp: _dict_comprehension,
     ast.Await: _await,
 }
-__all__ = ["DynamicSlice", "assign", "evaluate", "evaluate_index", "iterable_items", "look_up", "make_function", "under_both"]
+__all__ = [
+    "DynamicSlice",
+    "assign",
+    "evaluate",
+    "evaluate_index",
+    "iterable_items",
+    "look_up",
+    "make_function",
+    "under_both",
+]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Hashable
 from itertools import product
 from typing import Final
 
-from ..model.kernel_body import KernelBody
 from ..model.kernel_call import (
     ArrayType,
     BlockSpec,
@@ -26,8 +24,9 @@ from ..model.kernel_call import (
 from ..model.span import Span
 from ..model.symbolic import Expression, Integer
 from ..model.unknown import Unknown
-from .calling import Arguments, apply, arity_of
-from .machine import Machine, Recorder, Started, project
+from .bodies import FollowedBody, follow_body, read_whole, target_of
+from .calling import arity_of
+from .machine import Machine, Started, project
 from .recording import array_type
 from .specs import function_span, grid_dims, items_of, parameters_span, spec_list, why
 from .values import (
@@ -46,7 +45,6 @@ from .values import (
     Ref,
     ScratchValue,
     Value,
-    describe,
     item_spans,
 )
 
@@ -56,8 +54,8 @@ _GRID_SPEC_KEYWORDS: Final = ("grid", "in_specs", "out_specs", "scratch_shapes")
 
 def worlds(
     machine: Machine, started: Started, specialisation: str, origin: str, with_body: bool
-) -> tuple[tuple[KernelCall, ...], tuple[KernelBody | None, ...]]:
-    """One call for each way that the conditions in its parts may go, the likeliest first."""
+) -> tuple[tuple[KernelCall, ...], FollowedBody | None]:
+    """One call for each way that the conditions in its parts may go, the likeliest first, with the first one's body."""
     seen: dict[Hashable, str] = {}
     _project_started(started, started.assumed, seen)
     keys = list(seen)
@@ -65,7 +63,7 @@ def worlds(
     machine.index_results = {}
     machine.specs_made = {}
     calls: list[KernelCall] = []
-    bodies: list[KernelBody | None] = []
+    followed: FollowedBody | None = None
     for assumed in _assignments(started.assumed, keys):
         world = _project_started(started, assumed, {})
         saved, facts = dict(machine.assumed), machine.facts
@@ -73,22 +71,25 @@ def worlds(
         machine.assumed.update(assumed)
         machine.facts = started.facts
         mark = machine.journal.mark()
-        first = not calls
         call, kernel, refs = _Extraction(machine, world, specialisation, origin).build()
-        body = _body(machine, call, kernel, refs, specialisation) if first and with_body else None
+        if not calls and with_body:
+            followed = follow_body(machine, call, kernel, refs)
+        elif followed is None or target_of(followed.kernel) is not target_of(kernel):
+            read_whole(machine, kernel)
         machine.journal.rewind(mark)
         machine.assumed.clear()
         machine.assumed.update(saved)
         machine.facts = facts
         if call not in calls:
             calls.append(call)
-            bodies.append(body)
-    return tuple(calls), tuple(bodies)
+    return tuple(calls), followed
 
 
 def _assignments(known: dict[Hashable, bool], keys: list[Hashable]) -> list[dict[Hashable, bool]]:
     if len(keys) <= 3:
-        return [{**known, **dict(zip(keys, outcome, strict=True))} for outcome in product((True, False), repeat=len(keys))]
+        return [
+            {**known, **dict(zip(keys, outcome, strict=True))} for outcome in product((True, False), repeat=len(keys))
+        ]
     base = {**known, **dict.fromkeys(keys, True)}
     flips = [{**base, key: False} for key in keys[: WORLD_LIMIT - 2]]
     return [base, *flips, {**known, **dict.fromkeys(keys, False)}]
@@ -99,7 +100,7 @@ def _project_started(started: Started, assumed: dict[Hashable, bool], seen: dict
     arguments = {
         name: (project(value, assumed, seen), span)
         for name, (value, span) in callable_.arguments.items()
-        if name not in ("name", "debug", "interpret", "cost_estimate", "metadata")
+        if name not in ("name", "debug", "cost_estimate", "metadata")
     }
     projected = type(callable_)(
         callable_.form,
@@ -115,9 +116,7 @@ def _project_started(started: Started, assumed: dict[Hashable, bool], seen: dict
     operands = started.operands
     if isinstance(operands, tuple):
         operands = tuple(project(item, assumed, seen) for item in operands)
-    return Started(
-        projected, assumed, started.facts, started.depth, operands, started.operands_span, started.keywords
-    )
+    return Started(projected, assumed, started.facts, started.depth, operands, started.operands_span, started.keywords)
 
 
 class _Extraction:
@@ -211,6 +210,7 @@ class _Extraction:
             facts=self.started.facts,
             missing=tuple(self.missing),
             origin=self.origin,
+            always_interpreted=_is_interpreted(self.part("interpret")[0]),
         )
         return call, kernel_value, self._refs(operands)
 
@@ -221,7 +221,7 @@ class _Extraction:
             name for name in _GRID_SPEC_KEYWORDS if name in self.arguments and _says_something(self.arguments[name][0])
         )
 
-    def _argument_count(self) -> int | None | Unknown:
+    def _argument_count(self) -> int | Unknown | None:
         operands = self.started.operands
         if operands is None:
             return None
@@ -244,13 +244,16 @@ class _Extraction:
                 refs.append(Ref(f"prefetch[{index}]", given.shape, given.dtype, MemorySpace.SMEM))
             else:
                 refs.append(
-                    Ref(f"prefetch[{index}]", Opaque("shape", "is not known"), Opaque("dtype", "is not known"), MemorySpace.SMEM)
+                    Ref(
+                        f"prefetch[{index}]",
+                        Opaque("shape", "is not known"),
+                        Opaque("dtype", "is not known"),
+                        MemorySpace.SMEM,
+                    )
                 )
         return tuple(refs)
 
-    def _specs(
-        self, name: str, grid_rank: int | None, prefetch: tuple[Value, ...] | None
-    ) -> SpecList | None | Unknown:
+    def _specs(self, name: str, grid_rank: int | None, prefetch: tuple[Value, ...] | None) -> SpecList | Unknown | None:
         value, span = self.part(name)
         if value is MISSING or value is None:
             return None
@@ -272,7 +275,7 @@ class _Extraction:
         return MISSING, None
 
     def _operands(
-        self, count: int | Unknown, in_specs: SpecList | None | Unknown, out_specs: SpecList | None | Unknown
+        self, count: int | Unknown, in_specs: SpecList | Unknown | None, out_specs: SpecList | Unknown | None
     ) -> tuple[Operand, ...] | Unknown:
         if isinstance(count, Unknown):
             return count
@@ -287,7 +290,7 @@ class _Extraction:
             return scratch
         return (*inputs, *outputs, *scratch)
 
-    def _inputs(self, count: int, in_specs: SpecList | None | Unknown) -> tuple[Operand, ...] | Unknown:
+    def _inputs(self, count: int, in_specs: SpecList | Unknown | None) -> tuple[Operand, ...] | Unknown:
         given = self.started.operands
         made: list[Operand] = []
         for index in range(count):
@@ -328,7 +331,7 @@ class _Extraction:
             )
         return tuple(made)
 
-    def _outputs(self, out_specs: SpecList | None | Unknown) -> tuple[Operand, ...] | Unknown:
+    def _outputs(self, out_specs: SpecList | Unknown | None) -> tuple[Operand, ...] | Unknown:
         value, _ = self._out_shape()
         if self.callable.form == "emit_pipeline":
             return self._pipeline_outputs(out_specs)
@@ -343,7 +346,7 @@ class _Extraction:
         specs = _listed(out_specs)
         made: list[Operand] = []
         for index, leaf in enumerate(leaves):
-            spec: BlockSpec | None | Unknown = None
+            spec: BlockSpec | Unknown | None = None
             if specs is not None:
                 spec = specs[index] if index < len(specs) else None
             elif isinstance(out_specs, Unknown):
@@ -361,7 +364,7 @@ class _Extraction:
             )
         return tuple(made)
 
-    def _pipeline_outputs(self, out_specs: SpecList | None | Unknown) -> tuple[Operand, ...] | Unknown:
+    def _pipeline_outputs(self, out_specs: SpecList | Unknown | None) -> tuple[Operand, ...] | Unknown:
         specs = _listed(out_specs)
         if isinstance(out_specs, Unknown):
             return out_specs
@@ -472,7 +475,7 @@ class _Extraction:
             return MISSING, None
         return Opaque(name, why(value).reason), None
 
-    def _semantics(self) -> Semantics | None | Unknown:
+    def _semantics(self) -> Semantics | Unknown | None:
         value, span = self._compiler_param("dimension_semantics")
         if value is MISSING or value is None:
             return None
@@ -492,11 +495,18 @@ class _Extraction:
         refs: list[Value] = []
         for operand in operands:
             if operand.is_tree or operand.semaphore is not None or isinstance(operand.memory_space, Unknown):
-                refs.append(Opaque(operand.name, "it is a tree of refs" if operand.is_tree else "a semaphore has no value"))
+                refs.append(
+                    Opaque(operand.name, "it is a tree of refs" if operand.is_tree else "a semaphore has no value")
+                )
                 continue
             shape, dtype = _ref_type(operand)
             refs.append(Ref(operand.name, shape, dtype, operand.memory_space))
         return tuple(refs)
+
+
+def _is_interpreted(value: Value) -> bool:
+    """Whether ``interpret`` surely keeps the TPU compiler out of it."""
+    return value is True or (isinstance(value, External) and value.path.endswith(".InterpretParams"))
 
 
 def _says_something(value: Value) -> bool:
@@ -543,7 +553,7 @@ def _item_span(span: Span | None) -> Span | None:
     return span
 
 
-def _listed(specs: SpecList | None | Unknown) -> tuple[BlockSpec | None | Unknown, ...] | None:
+def _listed(specs: SpecList | Unknown | None) -> tuple[BlockSpec | Unknown | None, ...] | None:
     if isinstance(specs, SpecList) and isinstance(specs.specs, tuple):
         return specs.specs
     return None
@@ -589,7 +599,7 @@ def _array(value: Value) -> ArrayType | Unknown:
     return why(value)
 
 
-def _space_of(spec: BlockSpec | None | Unknown, value: Value) -> MemorySpace | Unknown:
+def _space_of(spec: BlockSpec | Unknown | None, value: Value) -> MemorySpace | Unknown:
     if isinstance(value, ScratchValue):
         return value.space
     if isinstance(spec, Unknown):
@@ -603,7 +613,13 @@ def _scratch_operand(name: str, value: Value) -> Operand:
     if isinstance(value, ScratchValue):
         if value.semaphore is not None:
             return Operand(
-                name, Role.SCRATCH, Unknown("a semaphore"), None, MemorySpace.SEMAPHORE, value.span, semaphore=value.semaphore
+                name,
+                Role.SCRATCH,
+                Unknown("a semaphore"),
+                None,
+                MemorySpace.SEMAPHORE,
+                value.span,
+                semaphore=value.semaphore,
             )
         return Operand(name, Role.SCRATCH, _array(value), None, value.space, value.span)
     if isinstance(value, External) and ".SemaphoreType." in value.path:
@@ -613,7 +629,7 @@ def _scratch_operand(name: str, value: Value) -> Operand:
     return Operand(name, Role.SCRATCH, unknown, None, unknown, None, _is_tree(value))
 
 
-def _out_count(value: Value) -> int | None | Unknown:
+def _out_count(value: Value) -> int | Unknown | None:
     if value is MISSING or value is None:
         return 0
     if isinstance(value, Opaque):
@@ -624,7 +640,7 @@ def _out_count(value: Value) -> int | None | Unknown:
     return None if items is None else len(items)
 
 
-def _integer_or_none(value: Value) -> Integer | None | Unknown:
+def _integer_or_none(value: Value) -> Integer | Unknown | None:
     if value is MISSING or value is None:
         return None
     if isinstance(value, int | Expression) and not isinstance(value, bool):
@@ -642,7 +658,7 @@ def _aliases(value: Value) -> tuple[tuple[int, int], ...] | Unknown:
     return why(value)
 
 
-def _semantic(item: Value) -> str | None | Unknown:
+def _semantic(item: Value) -> str | Unknown | None:
     if item is None:
         return None
     if isinstance(item, str):
@@ -650,32 +666,3 @@ def _semantic(item: Value) -> str | None | Unknown:
     if isinstance(item, External):
         return item.path.rpartition(".")[2].lower()
     return why(item)
-
-
-def _body(
-    machine: Machine, call: KernelCall, kernel: Value, refs: tuple[Value, ...] | None, specialisation: str
-) -> KernelBody | None:
-    """Run the kernel with its refs and keep what it does."""
-    if not isinstance(call.kernel, KernelFunction) or call.kernel.definition is None:
-        return None
-    if machine.recorder is not None:
-        return None
-    if refs is None or isinstance(call.kernel.arity, Unknown) or not call.kernel.arity.accepts(len(refs) - call.named_scratch):
-        reason = "the operands of the call are not known"
-        refs = tuple(Opaque(parameter.name, reason) for parameter in call.kernel.parameters)
-        named: dict[str, Value] = {}
-    else:
-        split = len(refs) - call.named_scratch
-        names = [operand.name for operand in call.operands[split:]] if isinstance(call.operands, tuple) else []
-        named = dict(zip(names, refs[split:], strict=True))
-        refs = refs[:split]
-    recorder = Recorder()
-    machine.recorder = recorder
-    try:
-        apply(machine, kernel, Arguments(refs, named, (None,) * len(refs)))
-    finally:
-        machine.recorder = None
-    return KernelBody(call.kernel.name, call.kernel.definition, tuple(recorder.operations), specialisation)
-
-
-__all__ = ["ast", "describe", "worlds"]

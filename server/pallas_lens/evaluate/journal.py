@@ -87,7 +87,11 @@ def _store(owner: object, key: Hashable, value: Value) -> None:
 
 
 def _common(value: Value) -> dict[Value, Value]:
-    if not isinstance(value, Guarded) or not isinstance(value.when_true, tuple) or not isinstance(value.when_false, tuple):
+    if (
+        not isinstance(value, Guarded)
+        or not isinstance(value.when_true, tuple)
+        or not isinstance(value.when_false, tuple)
+    ):
         return {}
     left, right = value.when_true[0], value.when_false[0]
     return {

@@ -110,7 +110,9 @@ def _is_site(node: ast.AST) -> bool:
     """A mention of a function that starts kernels."""
     if isinstance(node, ast.Attribute):
         return node.attr in _SITE_NAMES or (
-            node.attr == "kernel" and isinstance(node.value, ast.Name) and node.value.id in ("pl", "pallas", "plsc", "pltpu")
+            node.attr == "kernel"
+            and isinstance(node.value, ast.Name)
+            and node.value.id in ("pl", "pallas", "plsc", "pltpu")
         )
     return isinstance(node, ast.Name) and node.id in _SITE_NAMES and isinstance(node.ctx, ast.Load)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from ..model.kernel_body import BodyOperation
@@ -79,6 +80,8 @@ class Machine:
     """One run of the evaluator. ``reads`` collects the module names that the outcome depends on."""
 
     reads: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    exact_reads: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    """The same reads, but changed by every edit of what was read, also of a function's body."""
     statement_anchor: str | None = None
     journal: Journal = field(default_factory=Journal)
     assumed: dict[Hashable, bool] = field(default_factory=dict)
@@ -152,7 +155,9 @@ class Machine:
             ((monomial, coefficient),) = left.terms
             if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Modulo):
                 self.facts = self.facts.with_divisible(monomial[0].dividend, monomial[0].divisor)
-        at_least = {(">=", True): 0, (">", True): 1, ("<", False): 0, ("<=", False): 1}.get((comparison.operator, holds))
+        at_least = {(">=", True): 0, (">", True): 1, ("<", False): 0, ("<=", False): 1}.get(
+            (comparison.operator, holds)
+        )
         if at_least is not None and isinstance(right, int):
             self.facts = self.facts.with_at_least(left, right + at_least)
 
@@ -193,7 +198,7 @@ class Machine:
                     self.facts = facts
                     outcomes.append((result, touched))
                 (true_value, true_touched), (false_value, false_touched) = outcomes
-                self.journal.merge(true_touched, false_touched, lambda t, f: self.join(condition, t, f))
+                self.journal.merge(true_touched, false_touched, partial(self.join, condition))
                 return self.join(condition, true_value, false_value)
         return function(*values)
 

@@ -11,13 +11,16 @@ from ..source.document import Document
 from ..source.statements import Statement
 from .attributes import external
 from .machine import Frame, Machine, OutOfBudget
-from .values import MISSING, External, Opaque, Scope, Value
+from .values import MISSING, External, Function, Opaque, Scope, Value
 
 if TYPE_CHECKING:
     from .workspace import Workspace
 
 Reads = dict[tuple[str, str], tuple[str, ...]]
-"""(module, name) -> anchors of the statements that bound it when it was read."""
+"""(module, name) -> what bound it when it was read: anchors of statements, or the signature of a function.
+
+A name that begins with a NUL is an anchor: that statement was read as a whole.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class ModuleValue:
 class _Evaluated:
     variables: dict[str, Value]
     reads: Reads
+    exact_reads: Reads
 
 
 @dataclass(slots=True, eq=False)
@@ -78,14 +82,37 @@ class Module:
         self._star_imports = tuple(stars)
 
     def fingerprint(self, name: str) -> tuple[str, ...]:
-        """What binds ``name`` now; equal fingerprints mean equal text."""
+        """What binds ``name`` now, of a function its signature alone; equal fingerprints mean equal text."""
+        if name.startswith("\0"):
+            return (name,) if name[1:] in self._positions else ()
         statements = self.document.statements
         found = self._binders.get(name, self._star_imports)
-        return tuple(statements[index].anchor for index in found)
+        return tuple([_signature(statements[index]) for index in found])
+
+    def exact_fingerprint(self, name: str) -> tuple[str, ...]:
+        """What binds ``name`` now; changed by every edit of it."""
+        statements = self.document.statements
+        found = self._binders.get(name, self._star_imports)
+        return tuple([statements[index].anchor for index in found])
+
+    def read_text(self, anchor: str, machine: Machine) -> None:
+        """Note that the outcome depends on the whole statement at ``anchor``."""
+        name = "\0" + anchor.removeprefix(self.anchor_prefix)
+        machine.reads[(self.key, name)] = (name,)
+
+    def name_of(self, function: Function) -> str | None:
+        """The module-level name of ``function``; None where it is a method or stands inside another function."""
+        if isinstance(function.node, ast.Lambda) or function.is_bound:
+            return None
+        position = self._positions.get(function.anchor.removeprefix(self.anchor_prefix))
+        if position is None or function.node not in self.document.statements[position].tree:
+            return None
+        return function.node.name
 
     def look_up(self, name: str, machine: Machine) -> Value:
         """The value of the module-level ``name``; MISSING where nothing binds it."""
         machine.reads[(self.key, name)] = self.fingerprint(name)
+        machine.exact_reads[(self.key, name)] = self.exact_fingerprint(name)
         indices = self._binders.get(name)
         if indices is None:
             return self._from_star_import(name, machine)
@@ -116,12 +143,13 @@ class Module:
     def _value_at(self, index: int, name: str, machine: Machine) -> Value:
         statement = self.document.statements[index]
         kept = self._evaluated.get(statement.anchor)
-        if kept is None or not self.workspace.still_holds(kept.reads):
+        if kept is None or not self.workspace.still_holds(kept.exact_reads, exactly=True):
             if statement.anchor in self._in_progress:
                 return Opaque(name, f"`{name}` is defined by way of itself")
             kept = self._evaluate(statement)
             self._evaluated[statement.anchor] = kept
         machine.reads.update(kept.reads)
+        machine.exact_reads.update(kept.exact_reads)
         return kept.variables.get(name, Opaque(name, f"`{name}` is not set on every path"))
 
     def _evaluate(self, statement: Statement) -> _Evaluated:
@@ -136,7 +164,7 @@ class Module:
             pass
         finally:
             self._in_progress.discard(statement.anchor)
-        return _Evaluated(frame.scope.variables, machine.reads)
+        return _Evaluated(frame.scope.variables, machine.reads, machine.exact_reads)
 
     def imported(self, node: ast.Import | ast.ImportFrom, machine: Machine) -> Iterator[tuple[str, Value]]:
         """The names that an import binds, with their values."""
@@ -164,7 +192,9 @@ class Module:
                 if submodule is not None:
                     value = ModuleValue(submodule)
                 elif node.level or source is not None:
-                    reason = f"`{alias.name}` is imported from `{'.' * node.level}{node.module or ''}`, which was not found"
+                    reason = (
+                        f"`{alias.name}` is imported from `{'.' * node.level}{node.module or ''}`, which was not found"
+                    )
                     value = Opaque(bound, reason)
                 else:
                     value = external(inner)
@@ -206,3 +236,24 @@ def _collect(node: ast.AST, names: dict[str, None]) -> None:
         case _:
             for child in ast.iter_child_nodes(node):
                 _collect(child, names)
+
+
+def _signature(statement: Statement) -> str:
+    """What others see of a function without running it: decorators, name, parameters. Of anything else, the anchor."""
+    cached = _SIGNATURES.get(statement.anchor)
+    if cached is None:
+        cached = statement.anchor
+        match statement.tree:
+            case (ast.FunctionDef(body=[first, *_]) | ast.AsyncFunctionDef(body=[first, *_]) as node,) if (
+                not statement.broken and first.lineno > node.lineno
+            ):
+                head = statement.parsed.split("\n")[: first.lineno - 1]
+                cached = f"def {statement.occurrence} " + "\n".join(head)
+        if len(_SIGNATURES) > 20_000:
+            _SIGNATURES.clear()
+        _SIGNATURES[statement.anchor] = cached
+    return cached
+
+
+# An anchor names one text, so that this cache only saves time.
+_SIGNATURES: dict[str, str] = {}

@@ -142,7 +142,9 @@ def _numbers(machine: Machine, symbol: str, left: float, right: float) -> Value:
     text = f"{left} {symbol} {right}"
     try:
         if symbol == "**":
-            if abs(right) > _LARGEST_BITS or (isinstance(left, int) and left.bit_length() * abs(right) > _LARGEST_BITS * 4):
+            if abs(right) > _LARGEST_BITS or (
+                isinstance(left, int) and left.bit_length() * abs(right) > _LARGEST_BITS * 4
+            ):
                 return machine.fresh(text, f"`{text}` is too large")
             return left**right
         if symbol == "<<" and right > _LARGEST_BITS:
@@ -215,7 +217,9 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
             return known == (symbol == "==")
     if is_array_like(left) or is_array_like(right):
         if isinstance(left, Opaque) or isinstance(right, Opaque):
-            return Condition(("compare", describe(left), symbol, describe(right)), f"{describe(left)} {symbol} {describe(right)}")
+            return Condition(
+                ("compare", describe(left), symbol, describe(right)), f"{describe(left)} {symbol} {describe(right)}"
+            )
         return binary_result(symbol, left, right)
     negated = symbol == "!="
     text = f"{describe(left)} {'==' if negated else symbol} {describe(right)}"
@@ -247,7 +251,9 @@ def _oriented(symbol: str, left: Integer, right: Integer, text: str, difference:
     negated = symbol in _OPPOSITE
     positive = _OPPOSITE.get(symbol, symbol)
     comparison = Comparison(positive, left, right)
-    return Condition((positive, str(difference)), text if not negated else f"{left} {positive} {right}", negated, comparison)
+    return Condition(
+        (positive, str(difference)), text if not negated else f"{left} {positive} {right}", negated, comparison
+    )
 
 
 def _compare_integers(machine: Machine, symbol: str, left: Integer, right: Integer) -> bool | None:

@@ -51,7 +51,9 @@ def array_type(value: Value) -> ArrayType:
     array = array_of(value) if isinstance(value, Array | Ref | Opaque | bool | int | float | Expression) else None
     if array is None:
         return ArrayType(Unknown("is not an array"), Unknown("is not an array"))
-    return ArrayType(model_shape(array.shape), array.dtype if isinstance(array.dtype, str) else Unknown(_why(array.dtype)))
+    return ArrayType(
+        model_shape(array.shape), array.dtype if isinstance(array.dtype, str) else Unknown(_why(array.dtype))
+    )
 
 
 def model_shape(shape: tuple[Value, ...] | Opaque) -> tuple[int | Expression | Unknown, ...] | Unknown:

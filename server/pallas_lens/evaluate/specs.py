@@ -83,7 +83,7 @@ def grid_dim(item: Value) -> Dim:
 
 def block_spec(
     machine: Machine, value: Value, grid_rank: int | None, prefetch: tuple[Value, ...] | None
-) -> BlockSpec | None | Unknown:
+) -> BlockSpec | Unknown | None:
     """One entry of ``in_specs`` or ``out_specs``."""
     if value is None:
         return None
@@ -129,14 +129,14 @@ def _made_block_spec(
     )
 
 
-def memory_space(value: Value) -> MemorySpace | None | Unknown:
+def memory_space(value: Value) -> MemorySpace | Unknown | None:
     """The ``memory_space`` of a spec; None where it is not given."""
     if value is None:
         return None
     return value.space if isinstance(value, MemorySpaceValue) else why(value)
 
 
-def _buffering(value: Value) -> tuple[int | None | Unknown, bool]:
+def _buffering(value: Value) -> tuple[int | Unknown | None, bool]:
     if value is None:
         return None, False
     if isinstance(value, BufferedValue):
@@ -146,7 +146,7 @@ def _buffering(value: Value) -> tuple[int | None | Unknown, bool]:
     return why(value), False
 
 
-def block_shape(value: BlockSpecValue) -> tuple[BlockDimension, ...] | None | Unknown:
+def block_shape(value: BlockSpecValue) -> tuple[BlockDimension, ...] | Unknown | None:
     """The dims of a spec, None for the whole array."""
     if value.in_old_order:
         return Unknown("the arguments of the BlockSpec stand in the old order")
@@ -174,7 +174,7 @@ def _dimension(item: Value, span: Span | None) -> BlockDimension:
 
 def _index_map(
     machine: Machine, spec: BlockSpecValue, grid_rank: int | None, prefetch: tuple[Value, ...] | None
-) -> IndexMap | None | Unknown:
+) -> IndexMap | Unknown | None:
     value = spec.index_map
     if spec.in_old_order:
         old = Unknown("the arguments of the BlockSpec stand in the old order")
@@ -202,7 +202,11 @@ def function_span(function: Function) -> Span:
     """A lambda as a whole, or a ``def`` from its name line to its end."""
     node = function.node
     return Span(
-        function.anchor, node.lineno - 1, node.col_offset, (node.end_lineno or node.lineno) - 1, node.end_col_offset or 0
+        function.anchor,
+        node.lineno - 1,
+        node.col_offset,
+        (node.end_lineno or node.lineno) - 1,
+        node.end_col_offset or 0,
     )
 
 

@@ -60,11 +60,13 @@ class Workspace:
                     module.update(open_document(path, text))
                     self._stamps[key] = _stamp(path)
 
-    def still_holds(self, reads: Reads) -> bool:
-        """Whether every name in ``reads`` is still bound by the same text."""
+    def still_holds(self, reads: Reads, *, exactly: bool = False) -> bool:
+        """Whether every name in ``reads`` is still bound by the same text (or by a function of the same signature)."""
         for (key, name), fingerprint in reads.items():
             module = self._main.get(key) or self._modules.get(key)
-            if module is None or module.fingerprint(name) != fingerprint:
+            if module is None:
+                return False
+            if (module.exact_fingerprint(name) if exactly else module.fingerprint(name)) != fingerprint:
                 return False
         return True
 

@@ -226,7 +226,8 @@ def _arange(machine: Machine, arguments: Arguments) -> Value:
 
 def _broadcasted_iota(machine: Machine, arguments: Arguments) -> Value:
     return Array(
-        _dims(machine, machine.settled(arguments.get(1, "shape"))), dtype_name(machine.settled(arguments.get(0, "dtype")))
+        _dims(machine, machine.settled(arguments.get(1, "shape"))),
+        dtype_name(machine.settled(arguments.get(0, "dtype"))),
     )
 
 
@@ -274,7 +275,11 @@ def _permuted(shape: tuple[Value, ...] | Opaque, axes: Value) -> tuple[Value, ..
     if axes is None:
         return tuple(reversed(shape))
     plain = _plain(axes)
-    if isinstance(plain, tuple) and len(plain) == len(shape) and all(-len(shape) <= axis < len(shape) for axis in plain):
+    if (
+        isinstance(plain, tuple)
+        and len(plain) == len(shape)
+        and all(-len(shape) <= axis < len(shape) for axis in plain)
+    ):
         return tuple(shape[axis] for axis in plain)
     return UNKNOWN_SHAPE
 
@@ -407,7 +412,9 @@ def _carried(machine: Machine, start: Value) -> Value:
     if isinstance(value, Array | Ref | Opaque | None | Instance | DictValue):
         return value
     if isinstance(value, bool | int | float | Expression):
-        return Array((), "bool" if isinstance(value, bool) else "float32" if isinstance(value, float) else "int32", weak=True)
+        return Array(
+            (), "bool" if isinstance(value, bool) else "float32" if isinstance(value, float) else "int32", weak=True
+        )
     return machine.fresh("carry", "it changes in the loop")
 
 
@@ -464,13 +471,17 @@ _UNARY: Final = (
     "exp exp2 log log1p log2 sin cos tan tanh sqrt rsqrt logistic erf erf_inv ceil floor round rint expm1 square "
     "reciprocal sigmoid silu gelu relu softplus softmax log_softmax sinh cosh arcsin arccos arctan cbrt"
 )
-_SAME: Final = "abs negative neg sign clip invert bitwise_not flip roll cumsum cumprod stop_gradient sort real nan_to_num"
+_SAME: Final = (
+    "abs negative neg sign clip invert bitwise_not flip roll cumsum cumprod stop_gradient sort real nan_to_num"
+)
 _BINARY: Final = (
     "add subtract sub multiply mul divide true_divide div maximum minimum max min power pow mod rem remainder "
     "floor_divide bitwise_and bitwise_or bitwise_xor left_shift right_shift shift_left shift_right_logical "
     "shift_right_arithmetic arctan2 atan2 logaddexp nextafter"
 )
-_COMPARED: Final = "equal not_equal greater greater_equal less less_equal eq ne gt ge lt le logical_and logical_or isnan"
+_COMPARED: Final = (
+    "equal not_equal greater greater_equal less less_equal eq ne gt ge lt le logical_and logical_or isnan"
+)
 _REDUCED: Final = "sum max min prod amax amin nanmax nanmin"
 
 
@@ -500,7 +511,9 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     **_entries("numpy", "zeros ones empty", _made("float64")),
     **_entries("jax.numpy", "zeros_like ones_like empty_like full_like", _like),
     **_entries("jax.lax", "full_like zeros_like_array", _like),
-    **_entries("jax.numpy", "concatenate stack repeat tile take take_along_axis pad squeeze hstack vstack", _same_dtype),
+    **_entries(
+        "jax.numpy", "concatenate stack repeat tile take take_along_axis pad squeeze hstack vstack", _same_dtype
+    ),
     **_entries("jax.lax", "concatenate pad slice dynamic_slice squeeze collapse rev gather", _same_dtype),
     "jax.numpy.full": _made("float32", 0, 2),
     "jax.lax.full": _made("float32", 0, 2),
@@ -603,7 +616,11 @@ def array_method(machine: Machine, owner: Array | Ref, name: str, arguments: Arg
         case "flatten" | "ravel":
             return Array(UNKNOWN_SHAPE, source.dtype)
         case "bitcast":
-            return Ref(owner.name if isinstance(owner, Ref) else "ref", UNKNOWN_SHAPE, dtype_name(values[0]) if values else UNKNOWN_DTYPE)
+            return Ref(
+                owner.name if isinstance(owner, Ref) else "ref",
+                UNKNOWN_SHAPE,
+                dtype_name(values[0]) if values else UNKNOWN_DTYPE,
+            )
         case _:
             return machine.fresh(f"array.{name}(…)", f"`.{name}` of an array is not followed")
 
@@ -614,5 +631,3 @@ def view_of(machine: Machine, ref: Ref, index: Value) -> Ref:
 
 
 __all__ = ["FUNCTIONS", "apply", "array_method", "elementwise_fallback", "view_of"]
-
-

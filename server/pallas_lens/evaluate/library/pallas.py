@@ -92,6 +92,10 @@ def _compiler_params(machine: Machine, arguments: Arguments) -> Value:
     return CompilerParamsValue(_named(arguments, ()), arguments.open_keywords, _span(arguments))
 
 
+def _interpret_params(machine: Machine, arguments: Arguments) -> Value:
+    return External(f"{_TPU}.InterpretParams")
+
+
 def _buffered(machine: Machine, arguments: Arguments) -> Value:
     return BufferedValue(arguments.get(0, "buffer_count"), arguments.get(1, "use_lookahead", False))
 
@@ -321,6 +325,7 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     f"{_PL}.GridSpec": _grid_spec(_GRID_SPEC_POSITIONAL),
     f"{_TPU}.PrefetchScalarGridSpec": _grid_spec(_PREFETCH_POSITIONAL),
     f"{_TPU}.CompilerParams": _compiler_params,
+    f"{_TPU}.InterpretParams": _interpret_params,
     f"{_TPU}.TPUCompilerParams": _compiler_params,
     f"{_PL}.Buffered": _buffered,
     f"{_TPU}.Buffered": _buffered,

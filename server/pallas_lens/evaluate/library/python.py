@@ -74,7 +74,11 @@ def _len(machine: Machine, arguments: Arguments, value: Value) -> Value:
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Array | Ref):
-        return value.shape[0] if isinstance(value.shape, tuple) and value.shape else unknown_call(machine, "len", arguments)
+        return (
+            value.shape[0]
+            if isinstance(value.shape, tuple) and value.shape
+            else unknown_call(machine, "len", arguments)
+        )
     if isinstance(value, ShapeOf):
         rank = machine.rank(value.array.text)
         return rank if rank is not None else Opaque(f"{value.array.text}.ndim", value.array.reason, 0)
@@ -291,7 +295,7 @@ def _is_kind(value: Value, kind: Value) -> bool | None:
                     return value.class_.kind == "namedtuple" and name == "tuple"
                 return isinstance(value, _PYTHON_KINDS[name])
             return None
-        if isinstance(value, CONSTANTS) or isinstance(value, tuple | ListValue | DictValue):
+        if isinstance(value, (*CONSTANTS, tuple, ListValue, DictValue)):
             return False
         return None
     if isinstance(value, Instance):
@@ -304,7 +308,7 @@ def _is_kind(value: Value, kind: Value) -> bool | None:
                 return None
             queue.extend(base for base in current.bases if hasattr(base, "node"))
         return False
-    if isinstance(value, CONSTANTS) or isinstance(value, tuple | ListValue | DictValue | Array):
+    if isinstance(value, (*CONSTANTS, tuple, ListValue, DictValue, Array)):
         return False if hasattr(kind, "node") else None
     return None
 
@@ -389,11 +393,15 @@ def _ceil(machine: Machine, arguments: Arguments, value: Value) -> Value:
 
 
 def _log2(machine: Machine, arguments: Arguments, value: Value) -> Value:
-    return math.log2(value) if isinstance(value, int | float) and value > 0 else unknown_call(machine, "log2", arguments)
+    return (
+        math.log2(value) if isinstance(value, int | float) and value > 0 else unknown_call(machine, "log2", arguments)
+    )
 
 
 def _sqrt(machine: Machine, arguments: Arguments, value: Value) -> Value:
-    return math.sqrt(value) if isinstance(value, int | float) and value >= 0 else unknown_call(machine, "sqrt", arguments)
+    return (
+        math.sqrt(value) if isinstance(value, int | float) and value >= 0 else unknown_call(machine, "sqrt", arguments)
+    )
 
 
 def _operator(symbol: str) -> Callable[..., Value]:
@@ -521,10 +529,14 @@ def _list_method(machine: Machine, owner: ListValue, name: str, arguments: Argum
             machine.journal.write(owner, "items", tuple(reversed(items)))
             return None
         case "index" | "count":
-            return method(machine, items, name, arguments) if isinstance(items, tuple) else machine.fresh(name, "unknown")
+            return (
+                method(machine, items, name, arguments) if isinstance(items, tuple) else machine.fresh(name, "unknown")
+            )
         case _:
             pass
-    machine.journal.write(owner, "items", machine.fresh("the list", f"`.{name}` changed it in a way that is not followed"))
+    machine.journal.write(
+        owner, "items", machine.fresh("the list", f"`.{name}` changed it in a way that is not followed")
+    )
     return machine.fresh(f"list.{name}(…)", f"`.{name}` is not followed")
 
 

@@ -1,0 +1,139 @@
+"""Kernel bodies: followed with the refs of a call, and again when only the body was edited."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+from ..model.kernel_body import KernelBody
+from ..model.kernel_call import KernelCall, KernelFunction
+from ..model.span import Span
+from ..model.symbolic import Facts
+from ..model.unknown import Unknown
+from .calling import Arguments, apply
+from .machine import Machine, OutOfBudget, Recorder
+from .module import Module, Reads
+from .specs import function_span
+from .values import Function, Opaque, Partial, Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FollowedBody:
+    """A kernel body with what it takes to follow it again.
+
+    ``reads`` is what the body depends on. ``name`` is the kernel's name in ``module``;
+    None where the body cannot be followed apart from the code around the call.
+    """
+
+    body: KernelBody
+    kernel: Value
+    arguments: Arguments
+    assumed: dict[Hashable, bool]
+    facts: Facts
+    ranks: dict[str, Value]
+    reads: Reads
+    module: Module
+    name: str | None
+
+
+def target_of(kernel: Value) -> Value:
+    """The function behind any ``functools.partial``."""
+    while isinstance(kernel, Partial):
+        kernel = kernel.function
+    return kernel
+
+
+def read_whole(machine: Machine, kernel: Value) -> None:
+    """Depend on the whole text of ``kernel``, not only on its signature."""
+    target = target_of(kernel)
+    if isinstance(target, Function):
+        target.scope.module.read_text(target.anchor, machine)
+
+
+def follow_body(
+    machine: Machine, call: KernelCall, kernel: Value, refs: tuple[Value, ...] | None
+) -> FollowedBody | None:
+    """Run the kernel with its refs and keep what it does; None where there is no function to run."""
+    target = target_of(kernel)
+    if not isinstance(call.kernel, KernelFunction) or call.kernel.definition is None or machine.recorder is not None:
+        return None
+    if not isinstance(target, Function):
+        return None
+    arguments = _arguments(call, call.kernel, refs)
+    reads, exact = machine.reads, machine.exact_reads
+    machine.reads, machine.exact_reads = {}, {}
+    started = len(machine.started)
+    recorder = Recorder()
+    machine.recorder = recorder
+    try:
+        apply(machine, kernel, arguments)
+    finally:
+        machine.recorder = None
+        body_reads, body_exact = machine.reads, machine.exact_reads
+        machine.reads, machine.exact_reads = reads, exact
+    module = target.scope.module
+    name = module.name_of(target)
+    if len(machine.started) > started or name is None:
+        # What the body starts belongs to the code around the call: both are followed together.
+        machine.reads.update(body_reads)
+        machine.exact_reads.update(body_exact)
+        name = None
+    body = KernelBody(call.kernel.name, call.kernel.definition, tuple(recorder.operations), call.specialisation)
+    ranks = dict(machine.ranks)
+    return FollowedBody(body, kernel, arguments, dict(machine.assumed), machine.facts, ranks, body_reads, module, name)
+
+
+def follow_again(before: FollowedBody) -> FollowedBody | None:
+    """The same kernel after an edit of its body; None where the code around the call has to be followed anew."""
+    if before.name is None:
+        return None
+    machine = Machine(assumed=dict(before.assumed), facts=before.facts, ranks=dict(before.ranks))
+    function = machine.settled(before.module.look_up(before.name, machine))
+    if not isinstance(function, Function):
+        return None
+    kernel = _with_target(before.kernel, function)
+    recorder = Recorder()
+    machine.recorder = recorder
+    try:
+        apply(machine, kernel, before.arguments)
+    except (OutOfBudget, RecursionError):
+        return None
+    finally:
+        machine.recorder = None
+    if machine.started:
+        return None
+    body = replace(before.body, span=function_span(function), operations=tuple(recorder.operations))
+    return replace(before, body=body, kernel=kernel, reads=machine.reads)
+
+
+def _with_target(kernel: Value, function: Function) -> Value:
+    if isinstance(kernel, Partial):
+        return replace(kernel, function=_with_target(kernel.function, function))
+    return function
+
+
+def moved(call: KernelCall, before: FollowedBody, after: FollowedBody) -> KernelCall:
+    """``call`` with the places in its kernel as they are after an edit of the kernel's body."""
+    kernel = call.kernel
+    old, new = before.body.span.anchor, after.body.span.anchor
+    if isinstance(kernel, Unknown) or kernel.definition is None or kernel.definition.anchor != old:
+        return call
+
+    def placed(span: Span | None) -> Span | None:
+        return replace(span, anchor=new) if span is not None and span.anchor == old else span
+
+    parameters = tuple(replace(parameter, span=placed(parameter.span)) for parameter in kernel.parameters)
+    return replace(
+        call,
+        kernel=replace(kernel, definition=after.body.span, signature=placed(kernel.signature), parameters=parameters),
+    )
+
+
+def _arguments(call: KernelCall, kernel: KernelFunction, refs: tuple[Value, ...] | None) -> Arguments:
+    if refs is None or isinstance(kernel.arity, Unknown) or not kernel.arity.accepts(len(refs) - call.named_scratch):
+        reason = "the operands of the call are not known"
+        unknown = tuple(Opaque(parameter.name, reason) for parameter in kernel.parameters)
+        return Arguments(unknown, {}, (None,) * len(unknown))
+    split = len(refs) - call.named_scratch
+    names = [operand.name for operand in call.operands[split:]] if isinstance(call.operands, tuple) else []
+    return Arguments(refs[:split], dict(zip(names, refs[split:], strict=True)), (None,) * split)
