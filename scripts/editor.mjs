@@ -56,7 +56,9 @@ async function findChromium() {
   await step("chromium", async () => {
     const env = { DEBIAN_FRONTEND: "noninteractive" };
     await run("apt-get", ["update", "-qq"], { env });
-    await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "chromium"], { env });
+    // Without the font, pictures show outlines in the place of coloured signs.
+    const packages = ["chromium", "fonts-noto-color-emoji"];
+    await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages], { env });
   });
   return onPath(CHROMIUM_NAMES);
 }

@@ -27,6 +27,9 @@ const QUIET_SETTINGS = {
   "editor.minimap.enabled": false,
   "editor.hover.sticky": true,
   "files.autoSave": "off",
+  // Quick Open lists the files of the test only.
+  "search.exclude": { "**/.venv": true },
+  "search.followSymlinks": false,
 };
 
 export interface Options {

@@ -1,6 +1,6 @@
 /** What a person does in the editor, and sees there; every step waits for what it causes. */
 
-import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { SuiteContext, TestContext } from "node:test";
@@ -10,11 +10,12 @@ import { chromium, type BrowserContext, type Locator, type Page } from "playwrig
 import { required, type CodeServer } from "./code_server.ts";
 
 /** Long enough for a cold start of everything on a busy machine. */
-const PATIENCE = Number(process.env.PATIENCE ?? 90_000);
+const PATIENCE = 90_000;
 /** How long a key gets to show its effect before it is pressed again. */
 const KEY_PATIENCE = 3_000;
 
 const SCREENSHOTS = path.join(import.meta.dirname, "screenshots");
+const PICTURES = path.join(import.meta.dirname, "..", "..", "docs", "images");
 
 export class Editor {
   readonly page: Page;
@@ -111,7 +112,7 @@ export class Editor {
   }
 
   notification(text: string | RegExp): Locator {
-    return this.page.locator(".notification-toast", { hasText: text });
+    return this.page.locator(".notification-toast.notification-fade-in-done", { hasText: text });
   }
 
   /** Point at a word in the line that has `lineText`, and wait for a hover that has `expected`; its text. */
@@ -154,10 +155,20 @@ export class Editor {
     await this.page.locator(".tab.active:not(.dirty)").waitFor();
   }
 
-  /** Keep a picture of the window; kept for who looks into a failure, not by git. */
+  /**
+   * Keep a picture of the editor for the README, in docs/images; without --update-pictures, as `screenshot` does.
+   */
+  async picture(name: string): Promise<void> {
+    await this.screenshot(name);
+    if (process.env.PALLAS_LENS_UPDATE_PICTURES === "1") {
+      const part = this.page.locator(".part.editor");
+      await part.screenshot({ path: path.join(PICTURES, `${name}.png`) });
+    }
+  }
+
+  /** Keep a picture of the window, for who looks into a failure; git leaves these out. */
   async screenshot(name: string): Promise<void> {
     await mkdir(SCREENSHOTS, { recursive: true });
-    await chmod(SCREENSHOTS, 0o755);
     await this.page.screenshot({ path: path.join(SCREENSHOTS, `${name}.png`) });
   }
 

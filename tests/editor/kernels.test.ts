@@ -35,7 +35,7 @@ test("a block off the tile is underlined", async () => {
   const said = await editor.hover("BlockSpec((100,", "100", "PAL");
   assert.match(said, /100/);
   assert.match(said, /multiple of 8|divisible by 8/);
-  await editor.screenshot("finding");
+  await editor.picture("finding");
   await editor.leaveHover();
 });
 
@@ -51,7 +51,7 @@ test("hovering pallas_call shows the VMEM of its windows", async () => {
   const said = await editor.hover("return pl.pallas_call(", "pallas_call", "VMEM");
   assert.match(said, /v5e/);
   assert.match(said, /[KM]iB/);
-  await editor.screenshot("vmem");
+  await editor.picture("vmem");
   await editor.leaveHover();
 });
 
@@ -66,7 +66,7 @@ test("hovering an operation in a kernel shows its cost", async () => {
   const said = await editor.hover("weights = jnp.exp", "exp", /🟢|🌕|🔴/u);
   assert.match(said, /bundles/);
   assert.match(said, /f32/);
-  await editor.screenshot("cost");
+  await editor.picture("cost");
   await editor.leaveHover();
 });
 
@@ -91,7 +91,7 @@ test("run in interpret mode, from the lens, notifies and underlines", async () =
     .locator(".squiggly-error, .squiggly-warning")
     .first()
     .waitFor();
-  await editor.screenshot("interpret");
+  await editor.picture("interpret");
   await editor.command("Notifications: Clear All Notifications");
 });
 
