@@ -186,12 +186,18 @@ def test_an_open_list_cut_off_takes_nothing_from_the_function_above() -> None:
 
 @pytest.mark.parametrize("last", ["def g(\n    a,\n):\n    return a\n", "NAME = (\n    1\n)\n", "import os\n"])
 def test_a_statement_without_its_first_word_leaves_the_one_above(last: str) -> None:
-    whole = opened("import pallas\n\n\ndef f():\n    return 1\n\n\n" + last)
+    for above in ("def f():\n    return 1\n\n\n", "f = 1\n", "f = [\n    1,\n]\n"):
+        check_first_word(above, last)
+
+
+def check_first_word(above: str, last: str) -> None:
+    whole = opened("import pallas\n\n\n" + above + last)
     text = whole.text.replace(last, last[last.index(" ") :])
-    for document in (opened(text), update_document(whole, text, 1, (7, 0)), update_document(whole, text, 1)):
+    row = text.count("\n", 0, whole.text.index(last))
+    for document in (opened(text), update_document(whole, text, 1, (row, 0)), update_document(whole, text, 1)):
         check_consistent(document)
         assert dump(document.statements[1]) == dump(whole.statements[1])
-        again = update_document(document, text + "\nx = 1\n", 2, (12, 0))
+        again = update_document(document, text + "\nx = 1\n", 2, (row + 5, 0))
         assert dump(again.statements[1]) == dump(whole.statements[1])
 
 

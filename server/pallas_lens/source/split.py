@@ -190,10 +190,9 @@ class _Splitter:
             if not isinstance(outcome, ParseFailure):
                 return self._add(offset, start, body_end, Statement(body, outcome), end)
             failure = outcome
-            cut = self._cut_at_lost_word(offset, start, failure)
-            if cut is not None:
-                return cut
         merged = self._merge_with_next(offset, start, end) or self._merge_with_previous(start, end)
+        if merged is None and failure is not None:
+            merged = self._cut_at_lost_word(offset, start, failure)
         return merged or self._add_broken(offset, start, end, failure)
 
     def _take_broken(self, start: int, end: StatementEnd) -> Chunk | None:
@@ -222,11 +221,13 @@ class _Splitter:
 
     def _cut_at_lost_word(self, offset: int, start: int, failure: ParseFailure) -> int | None:
         """A statement that lost its first word is indented by what followed it, and hangs below the one above."""
-        if not failure.message.startswith("unindent does not match"):
-            return None
         text = self.text
         row = _offset_of_row(text, start, failure.row)
-        if not text.endswith("\n\n\n", 0, row):
+        if failure.message.startswith("unindent does not match"):
+            # Inside a function it is more likely a line whose indentation is not typed out.
+            if not text.endswith("\n\n\n", 0, row):
+                return None
+        elif failure.message != "unexpected indent" or text[start].isspace() or failure.row == 0:
             return None
         body_end = without_gap(text, start, row)
         outcome = parse(text[start:body_end])
