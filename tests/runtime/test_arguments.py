@@ -39,6 +39,9 @@ def width(x, cfg=None, block=8, name="a"):
 def difference(pair):
     return pair[0] - pair[1]
 
+def per_item(x, n):
+    return 0 * x / n
+
 def as_tuple():
     return jnp.ones((2,)), 3.0
 
@@ -123,6 +126,13 @@ def test_values(client: RuntimeClient) -> None:
     assert outputs(run(client, example, seed=1))[0] != x
     (difference,) = outputs(run(client, "(f32[8], f32[8])", "difference"))
     assert difference.maximum != 0
+
+
+def test_zeros_are_named_where_they_may_be_the_reason(client: RuntimeClient) -> None:
+    (finding,) = run(client, "x=f32[8], n=i32[]", "per_item").findings
+    assert finding.kind == "nan" and "fills n with zeros" in finding.message
+    (finding,) = run(client, "x=f32[8], n=0", "per_item").findings
+    assert finding.kind == "nan" and "with zeros" not in finding.message
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,18 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
-from .example_arrays import ExampleError, dtype_names, make_array
+from .example_arrays import ExampleError, dtype_names, is_filled_with_zeros, make_array
 
 _MAKE_ARRAY = "__pallas_lens_make_array__"
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What the user's function is called with."""
+    """What the user's function is called with; `zeros` names the integer arguments which were filled with zeros."""
 
     positional: tuple[Any, ...]
     keywords: dict[str, Any]
+    zeros: tuple[str, ...] = ()
 
 
 def evaluate_arguments(text: str, inputs: str | None, module: types.ModuleType, seed: int) -> Arguments:
@@ -32,10 +33,11 @@ def evaluate_arguments(text: str, inputs: str | None, module: types.ModuleType, 
         return example
     made = find_function(module, inputs)()
     if isinstance(made, dict):
-        return Arguments(example.positional, {**example.keywords, **made})
+        zeros = tuple(name for name in example.zeros if name not in made)
+        return Arguments(example.positional, {**example.keywords, **made}, zeros)
     if isinstance(made, (tuple, list)):
-        return Arguments(tuple(made), example.keywords)
-    return Arguments((made,), example.keywords)
+        return Arguments(tuple(made), example.keywords, example.zeros)
+    return Arguments((made,), example.keywords, example.zeros)
 
 
 def find_function(module: types.ModuleType, name: str) -> Any:
@@ -56,15 +58,16 @@ def _evaluate_text(text: str, module: types.ModuleType, seed: int) -> Arguments:
     call = _parse(text, names)
     positional = []
     keywords: dict[str, Any] = {}
+    zeros: list[str] = []
     for index, node in enumerate(call.args):
         if isinstance(node, ast.Starred):
             raise ExampleError(f"`*` has no meaning in an example: {text!r}.")
-        positional.append(_evaluate(node, f"argument {index}", names, module, seed))
+        positional.append(_evaluate(node, f"argument {index}", names, module, seed, zeros))
     for keyword in call.keywords:
         if keyword.arg is None:
             raise ExampleError(f"`**` has no meaning in an example: {text!r}.")
-        keywords[keyword.arg] = _evaluate(keyword.value, keyword.arg, names, module, seed)
-    return Arguments(tuple(positional), keywords)
+        keywords[keyword.arg] = _evaluate(keyword.value, keyword.arg, names, module, seed, zeros)
+    return Arguments(tuple(positional), keywords, tuple(zeros))
 
 
 def _parse(text: str, names: dict[str, str]) -> ast.Call:
@@ -110,13 +113,17 @@ class _ArrayTypes(ast.NodeTransformer):
         return ast.copy_location(ast.Call(make, [ast.Constant(self._names[node.value.id]), dims], []), node)
 
 
-def _evaluate(node: ast.expr, name: str, names: dict[str, str], module: types.ModuleType, seed: int) -> Any:
+def _evaluate(
+    node: ast.expr, name: str, names: dict[str, str], module: types.ModuleType, seed: int, zeros: list[str]
+) -> Any:
     count = 0
 
     def make(dtype_name: str, dims: tuple[Any, ...]) -> Any:
         # Two arrays inside one argument, such as a pair, should not be equal.
         nonlocal count
         count += 1
+        if is_filled_with_zeros(dtype_name) and name not in zeros:
+            zeros.append(name)
         return make_array(name if count == 1 else f"{name}.{count}", dtype_name, dims, seed)
 
     expression = ast.fix_missing_locations(ast.Expression(_ArrayTypes(names).visit(node)))

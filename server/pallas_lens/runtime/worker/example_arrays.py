@@ -54,7 +54,7 @@ def make_array(name: str, dtype_name: str, dims: tuple[Any, ...], seed: int) -> 
     if dtype == jnp.bool_:
         return jnp.asarray(random.integers(0, 2, shape, dtype=np.int8).astype(bool))
     if jnp.issubdtype(dtype, jnp.integer):
-        if jnp.iinfo(dtype).bits > _NARROW_INTEGER_BITS:
+        if is_filled_with_zeros(dtype_name):
             return jnp.zeros(shape, dtype)
         highest = min(8, int(jnp.iinfo(dtype).max) + 1)
         return jnp.asarray(random.integers(0, highest, shape, dtype=np.int8).astype(dtype))
@@ -62,3 +62,9 @@ def make_array(name: str, dtype_name: str, dims: tuple[Any, ...], seed: int) -> 
         parts = random.standard_normal((2, *shape), dtype=np.float32)
         return jnp.asarray((parts[0] + 1j * parts[1]).astype(dtype))
     return jnp.asarray(random.standard_normal(shape, dtype=np.float32).astype(dtype))
+
+
+def is_filled_with_zeros(dtype_name: str) -> bool:
+    """Whether arrays of the dtype are made of zeros: integers of more than 16 bits."""
+    dtype = jnp.dtype(getattr(jnp, dtype_name))
+    return bool(jnp.issubdtype(dtype, jnp.integer)) and int(jnp.iinfo(dtype).bits) > _NARROW_INTEGER_BITS

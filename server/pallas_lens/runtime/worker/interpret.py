@@ -90,7 +90,16 @@ def interpret(
     if comparison is not None and not comparison.matches:
         message = f"the result is not that of {comparison.reference}: {comparison.detail}."
         found.append(finding("mismatch", message, position))
-    return Interpreted(tuple(found), facts, comparison)
+    return Interpreted(tuple(_with_hint(each, arguments) for each in found), facts, comparison)
+
+
+def _with_hint(found: Finding, arguments: Arguments) -> Finding:
+    """A count or a length of zero may be the whole reason, and is not the kernel's fault."""
+    if not arguments.zeros:
+        return found
+    names = ", ".join(arguments.zeros)
+    hint = f"The example fills {names} with zeros; `# pallas-lens: inputs=FUNCTION` gives other values."
+    return dataclasses.replace(found, message=f"{found.message} {hint}")
 
 
 @contextlib.contextmanager
@@ -159,7 +168,8 @@ def _findings_on_outputs(
         else:
             message += (
                 ": it was computed from memory that nothing had written. An output or scratch must be written before "
-                "it is read, and every block of an output must be written."
+                "it is read, every block of an output must be written, and what an edge block holds beyond the array "
+                "must be masked."
             )
         found.append(finding("nan", message, position))
     for index in integers:
