@@ -30,7 +30,7 @@ def check(arguments: argparse.Namespace) -> int:
     projects = projects_for(arguments)
     projects.of(Path.cwd() / "anything.py")
     refuse_bad_settings(projects)
-    checker = Checker(inputs.roots)
+    checker = Checker(inputs.roots, _docs())
     reports: list[FileReport] = []
     fixed = 0
     for source in inputs.sources():
@@ -79,6 +79,12 @@ def _print(output_format: str, reports: list[FileReport], fixed: int) -> None:
     else:
         sys.stdout.write(full(reports, colour=_wants_colour()))
     print(_summary(reports, fixed))
+
+
+def _docs() -> str:
+    """The URI of the rules' pages, which a checkout has beside the package and an installed package has not."""
+    folder = Path(__file__).parents[3] / "docs" / "rules"
+    return folder.as_uri() if folder.is_dir() else ""
 
 
 def _wants_colour() -> bool:

@@ -28,7 +28,7 @@ def finding_to_json(diagnostic: Diagnostic, report: FileReport) -> dict[str, Any
         "filename": report.filename,
         **_place(report.in_cell(diagnostic.range)),
         "fix": _fix(diagnostic.fixes[0], report) if diagnostic.fixes else None,
-        "url": diagnostic.url,
+        "url": diagnostic.url or None,
         "specialisation": diagnostic.specialisation,
         "chips": list(diagnostic.chips),
         "related": [

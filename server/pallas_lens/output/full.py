@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pallas_lens.features.diagnostics import Diagnostic, RelatedPlace
+from pallas_lens.features.diagnostics import COMMENT_CODE, Diagnostic, RelatedPlace
 from pallas_lens.model.finding import Severity
 from pallas_lens.model.fix import Applicability
 from pallas_lens.source.positions import TextRange
@@ -68,10 +68,10 @@ def _finding(diagnostic: Diagnostic, report: FileReport, paint: _Paint) -> str:
     out.append(f"{blank} {bar}")
     out += [f"{blank} {paint('=', _BLUE)} {paint('note', _BOLD)}: {message}, {where}" for message, where in notes]
     for fix in diagnostic.fixes:
-        unsafe = "" if fix.applicability is Applicability.SAFE else " (look at it: it can change what the code does)"
+        unsafe = "" if fix.applicability is Applicability.SAFE else " (unsafe: it can change what the code does)"
         out.append(f"{blank} {paint('=', _BLUE)} {paint('fix', _BOLD)}: {fix.message}{unsafe}")
-    if diagnostic.url:
-        out.append(f"{blank} {paint('=', _BLUE)} {paint('more', _BOLD)}: {diagnostic.url}")
+    if diagnostic.code != COMMENT_CODE:
+        out.append(f"{blank} {paint('=', _BLUE)} {paint('more', _BOLD)}: pallas-lens explain {diagnostic.code}")
     return "\n".join(out) + "\n\n"
 
 
