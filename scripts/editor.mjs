@@ -57,7 +57,7 @@ async function findChromium() {
     const env = { DEBIAN_FRONTEND: "noninteractive" };
     await run("apt-get", ["update", "-qq"], { env });
     // Without the font, pictures show outlines in the place of coloured signs.
-    const packages = ["chromium", "fonts-noto-color-emoji"];
+    const packages = ["chromium", "fonts-liberation", "fonts-noto-color-emoji"];
     await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages], { env });
   });
   return onPath(CHROMIUM_NAMES);

@@ -62,11 +62,22 @@ export function ask(executable) {
   });
 }
 
+/** The Pythons of pyenv, which its shims on the PATH reach only where one is selected. */
 async function pyenvPythons() {
-  const folder = path.join(process.env.PYENV_ROOT ?? path.join(homedir(), ".pyenv"), "versions");
-  try {
-    return (await readdir(folder)).map((name) => path.join(folder, name, "bin", "python3"));
-  } catch {
-    return [];
+  const shims = (process.env.PATH ?? "")
+    .split(path.delimiter)
+    .filter((entry) => path.basename(entry) === "shims");
+  const roots = new Set([
+    ...(process.env.PYENV_ROOT === undefined ? [] : [process.env.PYENV_ROOT]),
+    path.join(homedir(), ".pyenv"),
+    ...shims.map((entry) => path.dirname(entry)),
+  ]);
+  /** @type {string[]} */
+  const found = [];
+  for (const root of roots) {
+    const versions = path.join(root, "versions");
+    const names = await readdir(versions).catch(() => []);
+    found.push(...names.map((name) => path.join(versions, name, "bin", "python3")));
   }
+  return found;
 }

@@ -37,6 +37,10 @@ export class Editor {
       viewport: { width: 1280, height: 800 },
       // Chromium's sandbox does not start for root, and this browser opens nothing but the test's own server.
       chromiumSandbox: false,
+      env: definedOnly({
+        ...process.env,
+        FONTCONFIG_FILE: path.join(import.meta.dirname, "fonts.conf"),
+      }),
       args: [
         "--disable-gpu",
         "--no-first-run",
@@ -220,4 +224,10 @@ export class Editor {
       throw new Error(`"${wanted}" is not drawn in one piece in its line`);
     }, word);
   }
+}
+
+function definedOnly(variables: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(variables).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
 }
