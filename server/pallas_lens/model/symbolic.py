@@ -2,7 +2,8 @@
 
 An ``Integer`` is a Python ``int`` or an ``Expression``. Expressions are polynomials
 with integer coefficients over atoms: symbols, floor divisions, moduli, minima, maxima.
-Two expressions that are the same sum of products compare equal.
+Two expressions that are the same sum of products compare equal, and different ones never
+print the same text. A formula that outgrows ``LARGEST_WEIGHT`` becomes a symbol that stands for it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import reduce
+from hashlib import blake2b
+from typing import Final
+
+LARGEST_WEIGHT: Final = 256
+"""The most symbols and operations in one expression; no index map or shape that people write comes near."""
+LARGEST_BITS: Final = 1024
+"""The longest coefficient."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,8 @@ class Expression:
     def __str__(self) -> str:
         parts: list[str] = []
         for monomial, coefficient in self.terms:
-            factors = [_factor(atom, alone=len(monomial) == 1 and abs(coefficient) == 1) for atom in monomial]
+            alone = len(monomial) == 1 and (coefficient == 1 or (coefficient == -1 and bool(parts)))
+            factors = [str(atom) if alone and not isinstance(atom, Symbol) else _wrapped(atom) for atom in monomial]
             if abs(coefficient) != 1 or not factors:
                 factors.insert(0, str(abs(coefficient)))
             text = " * ".join(factors)
@@ -103,14 +112,18 @@ class Expression:
 Integer = int | Expression
 
 
-def _factor(atom: Atom, *, alone: bool) -> str:
-    text = str(atom)
-    return text if alone or isinstance(atom, Symbol | Minimum | Maximum | CeilingDivision) else f"({text})"
-
-
-def _wrapped(value: Integer) -> str:
+def _wrapped(value: Integer | Atom) -> str:
+    """The text of ``value`` as one factor: in brackets where it is more than a name, a number or a call."""
     text = str(value)
-    return f"({text})" if " " in text and not text.endswith(")") else text
+    depth = 0
+    for character in text:
+        if character in "([":
+            depth += 1
+        elif character in ")]":
+            depth -= 1
+        elif depth == 0 and character in " -":
+            return f"({text})"
+    return text
 
 
 def symbol(name: str, minimum: int | None = None) -> Expression:
@@ -119,7 +132,31 @@ def symbol(name: str, minimum: int | None = None) -> Expression:
 
 
 def _of_atom(atom: Atom) -> Expression:
-    return Expression((((atom,), 1),))
+    made = Expression((((atom,), 1),))
+    return made if _weight(atom) <= LARGEST_WEIGHT else _stand_in(str(atom), lower_bound(made))
+
+
+def _weight(value: Integer | Atom) -> int:
+    """How many symbols and operations ``value`` is made of."""
+    match value:
+        case Symbol() | int():
+            return 1
+        case Expression(terms):
+            return sum(1 + sum(map(_weight, monomial)) for monomial, _ in terms)
+        case Minimum(values) | Maximum(values):
+            return 1 + sum(map(_weight, values))
+        case FloorDivision(first, second) | CeilingDivision(first, second) | Modulo(first, second):
+            return 1 + _weight(first) + _weight(second)
+
+
+def _stand_in(text: str, least: int | None) -> Expression:
+    """A symbol for the formula that ``text`` writes; the same text gives the same symbol."""
+    digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return Expression((((Symbol(f"formula_{digest}", least),), 1),))
+
+
+def _bounded(number: int) -> Integer:
+    return number if number.bit_length() <= LARGEST_BITS else _stand_in(hex(number), 1 if number > 0 else None)
 
 
 def _items(value: Integer) -> tuple[tuple[Monomial, int], ...]:
@@ -140,13 +177,23 @@ def _from_terms(terms: dict[Monomial, int]) -> Integer:
         return kept[()]
     # The constant stands last, as people write it: "m - 1".
     ordered = sorted(kept.items(), key=lambda term: (not term[0], tuple(map(str, term[0]))))
-    return Expression(tuple(ordered))
+    made = Expression(tuple(ordered))
+    if _weight(made) > LARGEST_WEIGHT or any(number.bit_length() > LARGEST_BITS for number in kept.values()):
+        return _stand_in(_key(made), lower_bound(made))
+    return made
+
+
+def _key(value: Integer) -> str:
+    """A text that no other value has; unlike ``str`` it takes numbers of any length."""
+    if isinstance(value, int):
+        return hex(value)
+    return " + ".join(" * ".join((hex(coefficient), *map(_wrapped, monomial))) for monomial, coefficient in value.terms)
 
 
 def add(left: Integer, right: Integer) -> Integer:
     """``left + right``."""
     if isinstance(left, int) and isinstance(right, int):
-        return left + right
+        return _bounded(left + right)
     terms = _terms(left)
     for monomial, coefficient in _terms(right).items():
         terms[monomial] = terms.get(monomial, 0) + coefficient
@@ -166,18 +213,31 @@ def subtract(left: Integer, right: Integer) -> Integer:
 def multiply(left: Integer, right: Integer) -> Integer:
     """``left * right``."""
     if isinstance(left, int) and isinstance(right, int):
-        return left * right
+        return _bounded(left * right)
     if isinstance(left, int):
         left, right = right, left
     if isinstance(right, int):
-        # Scaling keeps the order of the terms.
-        return Expression(tuple([(monomial, number * right) for monomial, number in _items(left)])) if right else 0
+        return _scaled(left, right)
+    if len(_items(left)) * len(_items(right)) > LARGEST_WEIGHT:
+        first, second = lower_bound(left), lower_bound(right)
+        least = 0 if first is not None and first >= 0 and second is not None and second >= 0 else None
+        return _stand_in(" * ".join(sorted((f"({_key(left)})", f"({_key(right)})"))), least)
     terms: dict[Monomial, int] = {}
     for left_monomial, left_coefficient in _terms(left).items():
         for right_monomial, right_coefficient in _terms(right).items():
             monomial = tuple(sorted(left_monomial + right_monomial, key=str))
             terms[monomial] = terms.get(monomial, 0) + left_coefficient * right_coefficient
     return _from_terms(terms)
+
+
+def _scaled(value: Integer, factor: int) -> Integer:
+    """``value * factor``; scaling keeps the order of the terms."""
+    if factor == 0:
+        return 0
+    made = Expression(tuple([(monomial, number * factor) for monomial, number in _items(value)]))
+    if any(number.bit_length() > LARGEST_BITS for _, number in made.terms):
+        return _stand_in(_key(made), lower_bound(made))
+    return made
 
 
 def _exact_quotient(value: Integer, divisor: Integer) -> Integer | None:
@@ -288,6 +348,8 @@ def _extreme(
     for value in values:
         inner = _single_atom(value)
         flat.extend(inner.values if isinstance(inner, atom) else [value])
+    if len(flat) > LARGEST_WEIGHT:
+        return _stand_in(f"{atom.__name__}({', '.join(sorted(set(map(_key, flat))))})", None)
     numbers = [value for value in flat if isinstance(value, int)]
     others: list[Integer] = sorted({value for value in flat if not isinstance(value, int)}, key=str)
     if numbers:
@@ -341,7 +403,9 @@ def is_multiple(value: Integer, divisor: int, facts: Facts = NO_FACTS) -> bool |
         return rest % divisor == 0
     if any(known == value and _divides(divisor, by) for known, by in facts.divisible):
         return True
-    if all(_monomial_is_multiple(monomial, coefficient, divisor, facts) for monomial, coefficient in _terms(rest).items()):
+    if all(
+        _monomial_is_multiple(monomial, coefficient, divisor, facts) for monomial, coefficient in _terms(rest).items()
+    ):
         return True
     return None
 
@@ -422,16 +486,19 @@ def _lower_bound_of_atom(atom: Atom, facts: Facts) -> int | None:
 
 
 def _upper_bound_of_atom(atom: Atom, facts: Facts) -> int | None:
+    negated = negate(_of_atom(atom))
+    known = [-bound for value, bound in facts.at_least if value == negated]
     match atom:
         case Modulo(_, int(divisor)) if divisor > 0:
-            return divisor - 1
+            known.append(divisor - 1)
         case Minimum(values):
-            return min((value for value in values if isinstance(value, int)), default=None)
+            known += [value for value in values if isinstance(value, int)]
         case Maximum(values):
-            tops = [upper_bound(value, facts) for value in values]
-            return None if None in tops else max(top for top in tops if top is not None)
+            tops = [top for value in values if (top := upper_bound(value, facts)) is not None]
+            known += [max(tops)] if len(tops) == len(values) else []
         case _:
-            return None
+            pass
+    return min(known) if known else None
 
 
 def upper_bound(value: Integer, facts: Facts = NO_FACTS) -> int | None:
@@ -449,13 +516,27 @@ def at_most(left: Integer, right: Integer, facts: Facts = NO_FACTS) -> bool | No
     most = upper_bound(difference, facts)
     if most is not None and most < 0:
         return False
-    return True if _rounding_is_at_least(difference, facts) else None
-
-
-def _rounding_is_at_least(difference: Integer, facts: Facts) -> bool:
-    """Proves the two rounding idioms: ``cdiv(m, b) * b >= m`` and ``m // b * b <= m``."""
     if isinstance(difference, int):
-        return difference >= 0
+        return None
+    return True if _clamped_is_positive(difference, facts) or _rounded_is_positive(difference, facts) else None
+
+
+def _clamped_is_positive(difference: Expression, facts: Facts) -> bool:
+    """Proves ``min(m, b) <= m`` and ``max(m, b) >= m``."""
+    for monomial, coefficient in difference.terms:
+        if len(monomial) != 1:
+            continue
+        (atom,) = monomial
+        if (isinstance(atom, Minimum) and coefficient < 0) or (isinstance(atom, Maximum) and coefficient > 0):
+            rest = subtract(difference, Expression(((monomial, coefficient),)))
+            for value in atom.values:
+                if _is_at_least_0(add(rest, multiply(value, coefficient)), facts):
+                    return True
+    return False
+
+
+def _rounded_is_positive(difference: Expression, facts: Facts) -> bool:
+    """Proves the two rounding idioms: ``cdiv(m, b) * b >= m`` and ``m // b * b <= m``."""
     for monomial, coefficient in difference.terms:
         for atom in monomial:
             rounded_up = isinstance(atom, CeilingDivision) and coefficient > 0
@@ -470,14 +551,20 @@ def _rounding_is_at_least(difference: Integer, facts: Facts) -> bool:
             others.remove(atom)
             scale: Integer = abs(coefficient) if not others else Expression(((tuple(others), abs(coefficient)),))
             whole = _exact_quotient(scale, atom.denominator)
-            if whole is None or (lower_bound(whole, facts) or -1) < 0:
+            if whole is None or not _is_at_least_0(whole, facts):
                 continue
             exact = multiply(whole, atom.numerator)
-            rest = add(subtract(difference, Expression(((monomial, coefficient),))), exact if rounded_up else negate(exact))
-            least = lower_bound(rest, facts)
-            if least is not None and least >= 0:
+            rest = add(
+                subtract(difference, Expression(((monomial, coefficient),))), exact if rounded_up else negate(exact)
+            )
+            if _is_at_least_0(rest, facts):
                 return True
     return False
+
+
+def _is_at_least_0(value: Integer, facts: Facts) -> bool:
+    least = lower_bound(value, facts)
+    return least is not None and least >= 0
 
 
 def equal(left: Integer, right: Integer, facts: Facts = NO_FACTS) -> bool | None:
