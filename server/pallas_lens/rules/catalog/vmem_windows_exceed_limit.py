@@ -157,7 +157,10 @@ RULE = CallRule(
         Invalid(
             kernel_file("""
                 def double(x_ref, o_ref):
-                    o_ref[...] = x_ref[...] * 2
+                    @pl.loop(0, x_ref.shape[0] // 8)
+                    def _(i):
+                        rows = pl.ds(i * 8, 8)
+                        o_ref[rows] = x_ref[rows] * 2
 
 
                 # pallas-lens: example a0=f32[8192,2048]
@@ -174,7 +177,10 @@ RULE = CallRule(
             # 8 MiB of windows fit nearly everywhere; 16 do not where the limit is 16.
             kernel_file("""
                 def double(x_ref, o_ref):
-                    o_ref[...] = x_ref[...] * 2
+                    @pl.loop(0, x_ref.shape[0] // 8)
+                    def _(i):
+                        rows = pl.ds(i * 8, 8)
+                        o_ref[rows] = x_ref[rows] * 2
 
 
                 # pallas-lens: example a0=f32[16384,1024]

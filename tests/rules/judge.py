@@ -1,0 +1,118 @@
+"""What the real compiler says of an example, remembered from run to run.
+
+``verdicts.json`` keeps the verdicts by source, JAX, libtpu and chip. What is not in it is compiled; so is a random
+tenth of the rest, to see that the memory is true. The seed is the date, or PALLAS_LENS_VERDICT_SEED.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import os
+import random
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jax_environments import JaxEnvironment
+from pallas_lens.knowledge.chips import NAMES
+from pallas_lens.runtime.client import RuntimeClient
+from pallas_lens.runtime.protocol import Job
+
+FILE = Path(__file__).with_name("verdicts.json")
+SEED = os.environ.get("PALLAS_LENS_VERDICT_SEED") or datetime.date.today().isoformat()
+_SHARE_COMPILED_AGAIN = 0.1
+_LONGEST_MESSAGE = 300
+_EXAMPLE = re.compile(r"^# pallas-lens: example (?P<arguments>.*)\n(?:@.*\n)*def (?P<function>\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """ "accepted" or "refused" (or what the runtime says of its own failures), at which stage, with the message."""
+
+    verdict: str
+    stage: str
+    message: str = ""
+
+
+@dataclass(slots=True)
+class Memory:
+    """The verdicts of the file, and those that this run has added."""
+
+    verdicts: dict[str, dict[str, list[str]]]
+    changed: bool = False
+    compiled: int = 0
+    taken: int = 0
+
+    @staticmethod
+    def load() -> Memory:
+        """What earlier runs have found."""
+        return Memory(json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {})
+
+    def save(self) -> None:
+        """Write the file, one source a line."""
+        if self.changed:
+            lines = [f" {json.dumps(key)}: {json.dumps(self.verdicts[key])}" for key in sorted(self.verdicts)]
+            FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+@dataclass(slots=True)
+class Judge:
+    """Asks the compilers of one JAX environment."""
+
+    environment: JaxEnvironment
+    client: RuntimeClient
+    memory: Memory
+    used: set[str] = field(default_factory=set)
+
+    def verdicts(self, source: str, chips: tuple[str, ...] = NAMES) -> dict[str, Verdict]:
+        """What each chip's compiler says of the function with the example comment.
+
+        Raises:
+            AssertionError: when a verdict is not what the file remembers.
+        """
+        digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+        self.used.add(digest)
+        known = self.memory.verdicts.get(digest, {})
+        keys = {chip: f"{self.environment.jax} {self.environment.libtpu or '-'} {chip}" for chip in chips}
+        wanted = [chip for chip in chips if keys[chip] not in known or _is_drawn(digest + keys[chip])]
+        self.memory.taken += len(chips) - len(wanted)
+        if wanted:
+            for chip, verdict in self._compile(source, tuple(wanted)).items():
+                new = [verdict.verdict, verdict.stage, verdict.message]
+                old = known.get(keys[chip])
+                assert old is None or old[:2] == new[:2], f"verdicts.json remembers {old}, the compiler says {new}"
+                if old is None:
+                    self.memory.verdicts.setdefault(digest, {})[keys[chip]] = new
+                    self.memory.changed = True
+        known = self.memory.verdicts[digest]
+        return {chip: Verdict(*known[keys[chip]]) for chip in chips}
+
+    def _compile(self, source: str, chips: tuple[str, ...]) -> dict[str, Verdict]:
+        match = _EXAMPLE.search(source)
+        assert match is not None, "the example has no comment that gives its arguments"
+        job = Job(
+            id="example",
+            mode="compile" if self.environment.libtpu else "lower",
+            path="example.py",
+            function=match["function"],
+            source=source,
+            arguments=match["arguments"],
+            targets=chips,
+        )
+        self.memory.compiled += len(chips)
+        found: dict[str, Verdict] = {}
+        for result in self.client.run(job).results:
+            texts = [finding.message for finding in result.findings]
+            found[result.target] = Verdict(result.verdict, result.stage, _short(texts[0]) if texts else "")
+        return found
+
+
+def _is_drawn(key: str) -> bool:
+    return random.Random(SEED + key).random() < _SHARE_COMPILED_AGAIN
+
+
+def _short(text: str) -> str:
+    """The beginning of a message on one line; what comes later differs from machine to machine."""
+    return " ".join(text.split())[:_LONGEST_MESSAGE]
