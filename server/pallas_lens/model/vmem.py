@@ -178,7 +178,8 @@ def buffer_item(operand: Operand, grid: Sequence[Dim] | Unknown, chip: Chip) -> 
     one = buffer_bytes(shape, dtype, chip)
     if isinstance(one, Unknown):
         return BufferItem(operand, shape, dtype, likely, certain, one, 0)
-    alignment = _SCRATCH_ALIGNMENT if operand.role is Role.SCRATCH else _WINDOW_ALIGNMENT
+    is_window = operand.role in (Role.INPUT, Role.OUTPUT)
+    alignment = _WINDOW_ALIGNMENT if is_window else _SCRATCH_ALIGNMENT
     if isinstance(one, int):
         return BufferItem(
             operand,

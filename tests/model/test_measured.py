@@ -1,0 +1,38 @@
+"""The measuring programs, run on a sample: what the compiler says today is what the model and the data say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from jax_environments import JaxEnvironment, environment_params
+
+SERVER = Path(__file__).parents[2] / "server"
+
+
+def run(environment: JaxEnvironment, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    if environment.libtpu is None:
+        pytest.skip(f"{environment.interpreter} has no libtpu")
+    return subprocess.run(
+        [str(environment.interpreter), "-m", f"pallas_lens.knowledge.measure.{program}", *arguments],
+        env={**os.environ, "PYTHONPATH": str(SERVER)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+@pytest.mark.parametrize("environment", environment_params())
+def test_generated_kernels_take_the_bytes_that_the_model_says(environment: JaxEnvironment) -> None:
+    done = run(environment, "vmem_allocations", "--count", "8", "--seed", "3", "--chip", "v5e", "--chip", "v5p")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "v5e: " in done.stdout and " 0 refused" in done.stdout
+
+
+@pytest.mark.parametrize("environment", environment_params())
+def test_a_sample_of_costs_is_measured_again(environment: JaxEnvironment) -> None:
+    done = run(environment, "op_bundles", "--chip", "v5e", "--dtype", "float32", "exp", "add", "sum over lanes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("file") == 3
