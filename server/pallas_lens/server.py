@@ -393,8 +393,7 @@ class PallasLensServer(LanguageServer):
                 )
             )
         if not only and (offer := self.session.run_offer(uri, place.start_row)) is not None:
-            command = lsp_convert.run_command(offer, view.document.uri)
-            actions.append(types.CodeAction(offer.title, command=command))
+            actions.append(lsp_convert.run_command(offer, view.document.uri))
         return actions
 
     def _code_lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
