@@ -28,7 +28,7 @@ from pallas_lens.model.chip import Chip
 from pallas_lens.model.dtypes import short_name
 from pallas_lens.model.finding import Severity
 from pallas_lens.model.kernel_call import Form, KernelCall
-from pallas_lens.model.smem import smem_of
+from pallas_lens.model.smem import smem_limit, smem_of
 from pallas_lens.model.unknown import Unknown
 from pallas_lens.model.vmem import BufferItem, MemoryUse
 
@@ -45,6 +45,10 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
     if call.form is not Form.PALLAS_CALL:
         return
     exceeding: list[tuple[Chip, MemoryUse]] = []
+    # Buffers are padded alike on all chips, so that a call that fits where least is allowed fits everywhere.
+    tightest = smem_of(call, min(context.targets, key=smem_limit))
+    if isinstance(tightest, Unknown) or tightest.exceeds_limit is not True:
+        return
     for chip in context.targets:
         use = smem_of(call, chip)
         if isinstance(use, MemoryUse) and use.exceeds_limit is True:

@@ -37,7 +37,7 @@ from pallas_lens.model.dtypes import short_name
 from pallas_lens.model.finding import Related, Severity
 from pallas_lens.model.kernel_call import BlockSpec, Form, KernelCall, Role
 from pallas_lens.model.unknown import Unknown
-from pallas_lens.model.vmem import BufferItem, MemoryUse, buffer_bytes, usable_vmem, vmem_of
+from pallas_lens.model.vmem import BufferItem, MemoryUse, buffer_bytes, usable_vmem, vmem_limit, vmem_of
 
 from ..context import Context
 from ..example import kernel_file
@@ -53,6 +53,10 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
         return
     exceeding: list[tuple[Chip, MemoryUse]] = []
     certain = True
+    # Buffers are padded alike on all chips, so that a call that fits where least is allowed fits everywhere.
+    tightest = vmem_of(call, min(context.targets, key=lambda chip: chip.scoped_vmem_limit))
+    if isinstance(tightest, Unknown) or tightest.at_least <= min(_limit(call, chip) for chip in context.targets):
+        return
     for chip in context.targets:
         if len(context.targets) > 1 and _asks_for_more_than_there_is(call, chip):
             continue
@@ -76,6 +80,11 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
         chips=tuple(chip.name for chip, _ in exceeding),
         severity=None if certain else Severity.WARNING,
     )
+
+
+def _limit(call: KernelCall, chip: Chip) -> int:
+    limit = vmem_limit(call, chip)
+    return usable_vmem(chip) if isinstance(limit, Unknown) else limit
 
 
 def _asks_for_more_than_there_is(call: KernelCall, chip: Chip) -> bool:
