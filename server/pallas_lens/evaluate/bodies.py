@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import ast
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 
 from ..model.kernel_body import KernelBody
-from ..model.kernel_call import KernelCall, KernelFunction
+from ..model.kernel_call import Form, KernelCall, KernelFunction
 from ..model.span import Span
 from ..model.symbolic import Facts
 from ..model.unknown import Unknown
@@ -14,7 +15,7 @@ from .calling import Arguments, apply
 from .machine import Machine, OutOfBudget, Recorder
 from .module import Module, Reads
 from .specs import function_span
-from .values import Function, Opaque, Partial, Value
+from .values import Array, Function, Opaque, Partial, Ref, Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +35,7 @@ class FollowedBody:
     reads: Reads
     module: Module
     name: str | None
+    is_of_pallas_call: bool
 
 
 def target_of(kernel: Value) -> Value:
@@ -66,7 +68,7 @@ def follow_body(
     recorder = Recorder()
     machine.recorder = recorder
     try:
-        apply(machine, kernel, arguments)
+        result = apply(machine, kernel, arguments)
     finally:
         machine.recorder = None
         body_reads, body_exact = machine.reads, machine.exact_reads
@@ -78,9 +80,28 @@ def follow_body(
         machine.reads.update(body_reads)
         machine.exact_reads.update(body_exact)
         name = None
-    body = KernelBody(call.kernel.name, call.kernel.definition, tuple(recorder.operations), call.specialisation)
+    body = KernelBody(
+        call.kernel.name,
+        call.kernel.definition,
+        tuple(recorder.operations),
+        call.specialisation,
+    )
+    is_of_pallas_call = call.form is Form.PALLAS_CALL
+    if is_of_pallas_call:
+        body = replace(body, returned=_returned(target, result))
     ranks = dict(machine.ranks)
-    return FollowedBody(body, kernel, arguments, dict(machine.assumed), machine.facts, ranks, body_reads, module, name)
+    return FollowedBody(
+        body,
+        kernel,
+        arguments,
+        dict(machine.assumed),
+        machine.facts,
+        ranks,
+        body_reads,
+        module,
+        name,
+        is_of_pallas_call,
+    )
 
 
 def follow_again(before: FollowedBody) -> FollowedBody | None:
@@ -95,7 +116,7 @@ def follow_again(before: FollowedBody) -> FollowedBody | None:
     recorder = Recorder()
     machine.recorder = recorder
     try:
-        apply(machine, kernel, before.arguments)
+        result = apply(machine, kernel, before.arguments)
     except (OutOfBudget, RecursionError):
         return None
     finally:
@@ -103,6 +124,8 @@ def follow_again(before: FollowedBody) -> FollowedBody | None:
     if machine.started:
         return None
     body = replace(before.body, span=function_span(function), operations=tuple(recorder.operations))
+    if before.is_of_pallas_call:
+        body = replace(body, returned=_returned(function, result))
     return replace(before, body=body, kernel=kernel, reads=machine.reads)
 
 
@@ -137,3 +160,34 @@ def _arguments(call: KernelCall, kernel: KernelFunction, refs: tuple[Value, ...]
     split = len(refs) - call.named_scratch
     names = [operand.name for operand in call.operands[split:]] if isinstance(call.operands, tuple) else []
     return Arguments(refs[:split], dict(zip(names, refs[split:], strict=True)), (None,) * split)
+
+
+def _returned(function: Function, result: Value) -> Span | None:
+    """The expression that a function returns, where there is just one and it is surely a value."""
+    if not isinstance(result, Array | Ref | int | float):
+        return None
+    node = function.node
+    if isinstance(node, ast.Lambda):
+        returned: list[ast.expr] = [node.body]
+    else:
+        returned = [one.value for one in _own_returns(node.body) if one.value is not None]
+    if len(returned) != 1:
+        return None
+    (value,) = returned
+    return Span(
+        function.anchor,
+        value.lineno - 1,
+        value.col_offset,
+        (value.end_lineno or value.lineno) - 1,
+        value.end_col_offset or value.col_offset,
+    )
+
+
+def _own_returns(statements: list[ast.stmt]) -> Iterator[ast.Return]:
+    """The return statements of a function, without those of functions inside it."""
+    for statement in statements:
+        if isinstance(statement, ast.Return):
+            yield statement
+        elif not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for part in ("body", "orelse", "finalbody"):
+                yield from _own_returns(getattr(statement, part, []))

@@ -50,3 +50,5 @@ class KernelBody:
     span: Span
     operations: tuple[BodyOperation, ...]
     specialisation: str = "generic"
+    returned: Span | None = None
+    """The value that the kernel is sure to return, where it should return nothing."""
