@@ -33,6 +33,7 @@ from pallas_lens.model.unknown import Unknown
 
 from ..context import Context
 from ..example import kernel_file
+from ..parts import array_shape
 from ..rule import CallRule, Invalid, Problem, Valid
 from ..wording import counted, operand_name, shape_text
 from .in_specs_count import missing_specs
@@ -45,7 +46,8 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
         return
     inputs = [operand for operand in call.operands if operand.role in (Role.PREFETCH, Role.INPUT)]
     outputs = [operand for operand in call.operands if operand.role is Role.OUTPUT]
-    if any(operand.is_tree or isinstance(operand.array, Unknown) for operand in (*inputs, *outputs)):
+    # What is not known may be a tree, which counts as its leaves.
+    if any(operand.is_tree or isinstance(array_shape(operand), Unknown) for operand in (*inputs, *outputs)):
         return
     for source, target in call.aliases:
         message = _fault(call, inputs, outputs, source, target)
