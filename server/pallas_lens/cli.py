@@ -7,6 +7,7 @@ so that a command costs what it needs and nothing of the server.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -21,6 +22,10 @@ exit codes:
   3  run: the environment lacks what is needed
   4  run: timeout or crash of the code that was run
 """
+
+
+_INTERRUPTED = 130
+"""What shells expect of a program that was stopped with Ctrl-C."""
 
 
 class UsageError(Exception):
@@ -44,11 +49,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"pallas-lens: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        return 130
+        return _INTERRUPTED
     except BrokenPipeError:
         # The reader, such as `head`, has seen enough. Python would complain when it flushes at exit.
         sys.stdout = None
         return 0
+    except Exception as error:
+        if os.environ.get("PALLAS_LENS_RAISE"):
+            raise
+        print(
+            f"pallas-lens: a fault of its own: {type(error).__name__}: {error}. Please report it, with what "
+            "PALLAS_LENS_RAISE=1 in the environment makes it print.",
+            file=sys.stderr,
+        )
+        return 2
 
 
 def _run(parsed: argparse.Namespace) -> int:
