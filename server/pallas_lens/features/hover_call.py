@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pallas_lens.model.grid import Transfers, axes_of, grid_of_one_core, transfers
+from pallas_lens.model.grid import Transfers, grid_of_one_core, transfers
 from pallas_lens.model.kernel_call import (
     BlockSpec,
     KernelCall,
@@ -33,6 +33,7 @@ from .hover_text import (
     space_text,
     table,
 )
+from .index_map_axes import moving_axes
 
 _MOST_ROWS = 24
 _MOST_REASONS = 6
@@ -97,7 +98,7 @@ def _moves(operand: Operand, seen: Seen) -> tuple[str, str]:
     if spec.block_shape is None or not grid:
         return "", ""
     counted = transfers(spec.index_map, grid)
-    axes = axes_text(axes_of(spec.index_map, len(grid)))
+    axes = axes_text(moving_axes(spec.index_map, len(grid)))
     return axes, number_text(counted.fetches) if isinstance(counted, Transfers) else "?"
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pallas_lens.model.grid import axes_of, step_count
+from pallas_lens.model.grid import step_count
 from pallas_lens.model.kernel_call import BlockSpec, KernelCall, Role, Semantics
 from pallas_lens.model.unknown import Unknown
 
 from .hover_text import Seen, code, dim_text, dims_text, name_code, number_text, ref_name
+from .index_map_axes import moving_axes
 
 
 def grid_line(seen: Seen) -> str:
@@ -77,7 +78,7 @@ def _moved(call: KernelCall, axis: int, rank: int) -> str:
         if operand.role not in (Role.INPUT, Role.OUTPUT) or operand.spec is None:
             continue
         name = name_code(ref_name(call, operand))
-        axes = axes_of(operand.spec.index_map, rank) if isinstance(operand.spec, BlockSpec) else operand.spec
+        axes = moving_axes(operand.spec.index_map, rank) if isinstance(operand.spec, BlockSpec) else operand.spec
         if isinstance(axes, Unknown):
             open_ones.append(name)
         else:

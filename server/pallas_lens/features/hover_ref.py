@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pallas_lens.model.grid import axes_of
 from pallas_lens.model.kernel_body import BodyOperation, OperationKind
 from pallas_lens.model.kernel_call import (
     ArrayType,
@@ -31,6 +30,7 @@ from .hover_text import (
     role_text,
     space_text,
 )
+from .index_map_axes import moving_axes
 
 
 def parameter_markdown(parameter: Parameter, seen: Seen) -> str:
@@ -119,7 +119,7 @@ def _description(operand: Operand, seen: Seen) -> str:
         parts.append(by_chip(texts))
     windowed = isinstance(spec, BlockSpec) and spec.block_shape is not None and operand.role is not Role.SCRATCH
     if windowed and isinstance(spec, BlockSpec) and isinstance(call.grid, tuple) and call.grid:
-        parts.append(f"moves with grid axes {axes_text(axes_of(spec.index_map, len(call.grid)))}")
+        parts.append(f"moves with grid axes {axes_text(moving_axes(spec.index_map, len(call.grid)))}")
     if operand.memory_space in (MemorySpace.ANY, MemorySpace.HBM):
         parts.append("stays in HBM: copy by hand")
     why = next((part.reason for part in (shape, dtype) if isinstance(part, Unknown)), "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pallas_lens.model.grid import Transfers, axes_of, step_count, transfers
+from pallas_lens.model.grid import Transfers, step_count, transfers
 from pallas_lens.model.kernel_call import (
     BlockDimension,
     BlockSpec,
@@ -40,6 +40,7 @@ from .hover_text import (
     role_text,
     space_text,
 )
+from .index_map_axes import moving_axes
 
 _MOST_OPERANDS = 4
 
@@ -187,7 +188,7 @@ def _index_map_line(operand: Operand, spec: BlockSpec, seen: Seen) -> str:
             parts[0] += f" → {code('(' + ', '.join(map(str, values)) + ')')}"
     if isinstance(grid, Unknown):
         return parts[0]
-    axes = axes_of(index_map, len(grid))
+    axes = moving_axes(index_map, len(grid))
     parts.append(f"moves with axes {axes_text(axes)}" if axes else "does not move")
     counted, steps = transfers(index_map, grid), step_count(grid)
     if isinstance(counted, Transfers) and isinstance(steps, int):
