@@ -122,6 +122,8 @@ def _of_array(machine: Machine, owner: Array | Ref, name: str) -> Value:
 
 def _of_class(machine: Machine, class_: Class, name: str, instance: Instance | None) -> Value:
     found = class_attribute(machine, class_, name)
+    if found is MISSING and name in _ALLOCATIONS and _outside_base(class_):
+        return External(f"jax.experimental.pallas.tpu.BufferedRef.{name}")
     if found is MISSING:
         reason = f"`{class_.node.name}` has no `{name}` that can be found by reading"
         return machine.fresh(f"{class_.node.name}.{name}", reason)
@@ -155,6 +157,15 @@ def _of_class(machine: Machine, class_: Class, name: str, instance: Instance | N
     if class_.kind == "enum" and instance is None and not isinstance(found, Function):
         return Instance(class_, {"value": found, "name": name})
     return found
+
+
+# The class methods of ``pltpu.BufferedRef`` that stand for a spec in ``in_specs`` of ``emit_pipeline``.
+_ALLOCATIONS: Final = frozenset({"input", "output", "input_output", "accumulator"})
+
+
+def _outside_base(class_: Class) -> bool:
+    """Whether some base of the class is not part of the program."""
+    return any(_outside_base(base) if isinstance(base, Class) else True for base in class_.bases)
 
 
 def class_attribute(machine: Machine, class_: Class, name: str) -> Value:

@@ -368,7 +368,7 @@ def start_kernel(machine: Machine, callable_: KernelCallable, arguments: Argumen
             len(machine.stack),
             operands,
             arguments.span,
-            frozenset(arguments.keywords),
+            arguments.keywords,
         )
     )
     return results_of(machine, callable_)

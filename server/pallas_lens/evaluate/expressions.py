@@ -150,14 +150,22 @@ def _set(machine: Machine, node: ast.Set, frame: Frame) -> Value:
 
 
 def _binary(machine: Machine, node: ast.BinOp, frame: Frame) -> Value:
-    left = evaluate(machine, node.left, frame)
-    right = evaluate(machine, node.right, frame)
+    left = _as_operand(machine, evaluate(machine, node.left, frame))
+    right = _as_operand(machine, evaluate(machine, node.right, frame))
     symbol = operators.SYMBOLS[type(node.op)]
     result = machine.lift(lambda a, b: operators.binary(machine, symbol, a, b), left, right)
     if machine.recorder is not None and (is_array_like(left) or is_array_like(right)):
         kind = OperationKind.DOT if symbol == "@" else OperationKind.OPERATOR
         record(machine, kind, OPERATOR_NAMES[symbol], node, node, frame, (left, right), result)
     return result
+
+
+def _as_operand(machine: Machine, value: Value) -> Value:
+    """A truth value counts as 1 or 0 in arithmetic, whichever way it goes."""
+    if isinstance(value, Condition):
+        known = machine.outcome(value)
+        return machine.join(value, True, False) if known is None else known
+    return value
 
 
 OPERATOR_NAMES: Final = {

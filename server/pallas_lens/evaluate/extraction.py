@@ -7,6 +7,7 @@ from itertools import product
 from typing import Final
 
 from ..model.kernel_call import (
+    Arity,
     ArrayType,
     BlockSpec,
     DimensionKind,
@@ -39,6 +40,7 @@ from .values import (
     Function,
     GridSpecValue,
     Instance,
+    KernelCallable,
     ListValue,
     Opaque,
     Partial,
@@ -391,9 +393,7 @@ class _Extraction:
 
     def _scratch(self) -> tuple[Operand, ...] | Unknown:
         if self.callable.form == "emit_pipeline":
-            if self.started.keywords - {"first_cycle", "last_cycle", "init_accumulators", "schedule"}:
-                return Unknown("the call hands over scratch of its own")
-            return ()
+            return self._handed_over()
         value, _ = self.part("scratch_types" if self.callable.form == "kernel" else "scratch_shapes")
         if value is MISSING or value is None:
             return ()
@@ -408,6 +408,29 @@ class _Extraction:
             return why(value.items if isinstance(value, ListValue) else value)
         return tuple(_scratch_operand(f"scratch[{index}]", item) for index, item in enumerate(items))
 
+    def _handed_over(self) -> tuple[Operand, ...] | Unknown:
+        """The scratch that the call of a pipeline gives its body: buffers that belong to the code around it."""
+        if "allocations" in self.started.keywords:
+            return Unknown("the call hands over allocations of its own")
+        value = self.started.keywords.get("scratches", ())
+        items = () if value is None else items_of(value)
+        if items is None:
+            return why(value.items if isinstance(value, ListValue) else value)
+        return tuple(
+            Operand(
+                _operand_name(item, f"scratch[{index}]"),
+                Role.SCRATCH,
+                _array(item),
+                None,
+                item.memory_space
+                if isinstance(item, Ref) and item.memory_space is not None
+                else Unknown("it is handed over by the code around the pipeline"),
+                None,
+                _is_tree(item),
+            )
+            for index, item in enumerate(items)
+        )
+
     def _kernel(self, value: Value, operands: tuple[Operand, ...] | Unknown) -> KernelFunction | Unknown:
         bound_positional = 0
         bound_names: set[str] = set()
@@ -416,6 +439,8 @@ class _Extraction:
             bound_positional += len(target.arguments)
             bound_names |= {name for name, _ in target.keywords}
             target = target.function
+        if isinstance(target, KernelCallable):
+            return self._pipeline_as_kernel(target, bound_positional)
         if not isinstance(target, Function):
             return why(value)
         node = target.node
@@ -444,6 +469,15 @@ class _Extraction:
             function_span(target),
             parameters_span(target),
         )
+
+    def _pipeline_as_kernel(self, pipeline: KernelCallable, bound: int) -> KernelFunction:
+        """What ``emit_pipeline`` returns is itself a kernel: it takes the refs of its inputs and outputs."""
+        counts = [_listed_value(pipeline.arguments.get(name, (MISSING, None))[0]) for name in ("in_specs", "out_specs")]
+        arity: Arity | Unknown = Unknown("the specs of the pipeline are not known")
+        if all(counts):
+            count = sum(len(items or ()) for items in counts) - bound
+            arity = Arity(count, count)
+        return KernelFunction(pipeline.form, arity, (), self.callable.kernel_span, None)
 
     def _scratch_by_name(self, operands: tuple[Operand, ...] | Unknown) -> tuple[Operand, ...]:
         """Scratch that the kernel gets as keyword arguments (a dict of ``scratch_shapes``)."""

@@ -65,7 +65,7 @@ class Started:
     depth: int
     operands: tuple[Value, ...] | Opaque | None = None
     operands_span: Span | None = None
-    keywords: frozenset[str] = frozenset()
+    keywords: dict[str, Value] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

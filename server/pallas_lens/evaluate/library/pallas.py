@@ -311,6 +311,11 @@ def _squeezed(machine: Machine, arguments: Arguments) -> Value:
     return BlockDimensionValue("squeezed", 1)
 
 
+def _allocation(machine: Machine, arguments: Arguments) -> Value:
+    """``BufferedRef.input(spec, …)``: the spec, with buffers that the program manages."""
+    return machine.settled(arguments.get(0, "spec"))
+
+
 def _cost_estimate(machine: Machine, arguments: Arguments) -> Value:
     return machine.fresh("CostEstimate(…)", "it has no part in the check")
 
@@ -364,6 +369,7 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     f"{_PL}.load": _load,
     f"{_TPU}.load": _load,
     f"{_PL}.CostEstimate": _cost_estimate,
+    **{f"{_TPU}.BufferedRef.{name}": _allocation for name in ("input", "output", "input_output", "accumulator")},
 }
 
 __all__ = ["FUNCTIONS", "DictValue", "apply", "ast", "ref_of", "results_of"]

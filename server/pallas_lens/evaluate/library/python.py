@@ -409,10 +409,20 @@ def _operator(symbol: str) -> Callable[..., Value]:
 
 
 def _replace(machine: Machine, arguments: Arguments) -> Value:
-    owner = machine.settled(arguments.get(0, "obj"))
-    if isinstance(owner, Instance) and not arguments.open_keywords:
-        return Instance(owner.class_, {**owner.fields, **arguments.keywords})
-    return unknown_call(machine, "replace", arguments)
+    def replaced(owner: Value) -> Value:
+        if isinstance(owner, Instance) and not arguments.open_keywords:
+            return Instance(owner.class_, {**owner.fields, **arguments.keywords})
+        return unknown_call(machine, "replace", arguments)
+
+    return machine.lift(replaced, arguments.get(0, "obj"))
+
+
+def _copy(machine: Machine, arguments: Arguments, value: Value) -> Value:
+    if isinstance(value, ListValue):
+        return ListValue(value.items)
+    if isinstance(value, DictValue):
+        return DictValue(dict(value.entries), value.is_open, dict(value.key_spans))
+    return Instance(value.class_, dict(value.fields)) if isinstance(value, Instance) else value
 
 
 def _super(machine: Machine, arguments: Arguments) -> Value:
@@ -444,6 +454,8 @@ FUNCTIONS: Final[dict[str, TableFunction]] = dict(
         _lifted("sorted", _sorted),
         _lifted("slice", _slice),
         _lifted("math.prod", _product),
+        _lifted("copy.copy", _copy),
+        _lifted("copy.deepcopy", _copy),
         _lifted("numpy.prod", _product),
         _lifted("math.ceil", _ceil),
         _lifted("math.floor", _int),
