@@ -111,7 +111,7 @@ RULE = CallRule(
                     )(a0)
             """),
             at='"paralel"',
-            refusal="dimension_semantics<paralel>",
+            refusal="dimension_semantics<",
         ),
     ),
 )
