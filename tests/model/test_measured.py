@@ -36,3 +36,10 @@ def test_a_sample_of_costs_is_measured_again(environment: JaxEnvironment) -> Non
     done = run(environment, "op_bundles", "--chip", "v5e", "--dtype", "float32", "exp", "add", "sum over lanes")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("file") == 3
+
+
+@pytest.mark.parametrize("environment", environment_params())
+def test_the_limits_of_a_chip_are_measured_again(environment: JaxEnvironment) -> None:
+    done = run(environment, "chip_limits", "--chip", "v5p")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("file") == 4
