@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable
+from dataclasses import replace
 
 from ..model import symbolic
 from ..model.kernel_call import (
@@ -22,6 +23,7 @@ from ..model.symbolic import Expression
 from ..model.unknown import Unknown
 from .array_types import DynamicSlice
 from .calling import Arguments, apply, arity_of
+from .index_axes import axes_by_name
 from .machine import Machine, project
 from .recording import model_dim
 from .values import (
@@ -256,7 +258,14 @@ def _results(
     spans = item_spans(result.items if isinstance(result, ListValue) else result)
     if len(spans) != len(items):
         spans = (None,) * len(items)
-    return tuple(_result(item, span) for item, span in zip(items, spans, strict=True))
+    axes = axes_by_name(target, grid_rank) if target is value else None
+    made = tuple(_result(item, span) for item, span in zip(items, spans, strict=True))
+    if axes is None or len(axes) != len(made):
+        return made
+    return tuple(
+        replace(one, axes=known) if isinstance(one.value, Unknown) else one
+        for one, known in zip(made, axes, strict=True)
+    )
 
 
 def _called_with_indices(machine: Machine, value: Value, grid_rank: int, prefetch: tuple[Value, ...]) -> Value:
