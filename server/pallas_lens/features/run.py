@@ -102,9 +102,11 @@ def _place(document: Document, finding: protocol.Finding, function: TextRange) -
     start = min(max((finding.column or 1) - 1, 0), len(line))
     if finding.end_row is None or finding.end_column is None:
         return TextRange(row, start if finding.column else len(line) - len(line.lstrip()), row, len(line.rstrip()))
-    end_row = min(max(finding.end_row - 1, row), len(document.lines) - 1)
-    end = min(max(finding.end_column - 1, 0), len(document.lines[end_row]))
-    return TextRange(row, start, *max((end_row, end), (row, start)))
+    if finding.end_row - 1 > row:
+        # A call over many lines is underlined where it begins: a wavy block says no more than a line.
+        return TextRange(row, start, row, max(start, len(line.rstrip())))
+    end = min(max(finding.end_column - 1, 0), len(line))
+    return TextRange(row, start, row, max(end, start))
 
 
 def summary(result: protocol.Result) -> str:
