@@ -10,6 +10,7 @@ from jax_environments import JaxEnvironment, environment_params
 from pallas_lens.runtime.client import RuntimeClient
 
 from . import judge as judging
+from .static_findings import judged_sources
 
 _memories: list[judging.Memory] = []
 
@@ -21,7 +22,8 @@ def memory() -> Iterator[judging.Memory]:
     _memories.append(found)
     yield found
     if os.environ.get("CI") != "true":
-        found.save()
+        versions = {key.split()[0] for by_chip in found.verdicts.values() for key in by_chip}
+        found.save({judging.digest_of(source) for jax in versions for source in judged_sources(jax)})
 
 
 @pytest.fixture(scope="session", params=environment_params())

@@ -12,7 +12,7 @@ import json
 import os
 import random
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from jax_environments import JaxEnvironment
@@ -36,6 +36,17 @@ class Verdict:
     message: str = ""
 
 
+def remembered() -> dict[str, dict[str, list[str]]]:
+    """The verdicts of the file: by digest of the source, then by "JAX libtpu chip"."""
+    found: dict[str, dict[str, list[str]]] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    return found
+
+
+def digest_of(source: str) -> str:
+    """What the file calls a source."""
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
 @dataclass(slots=True)
 class Memory:
     """The verdicts of the file, and those that this run has added."""
@@ -48,11 +59,12 @@ class Memory:
     @staticmethod
     def load() -> Memory:
         """What earlier runs have found."""
-        return Memory(json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {})
+        return Memory(remembered())
 
-    def save(self) -> None:
-        """Write the file, one source a line."""
+    def save(self, kept: set[str]) -> None:
+        """Write the file, one source a line, of those whose digest is ``kept``."""
         if self.changed:
+            self.verdicts = {digest: by_chip for digest, by_chip in self.verdicts.items() if digest in kept}
             lines = [f" {json.dumps(key)}: {json.dumps(self.verdicts[key])}" for key in sorted(self.verdicts)]
             FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
@@ -64,7 +76,6 @@ class Judge:
     environment: JaxEnvironment
     client: RuntimeClient
     memory: Memory
-    used: set[str] = field(default_factory=set)
 
     def verdicts(self, source: str, chips: tuple[str, ...] = NAMES) -> dict[str, Verdict]:
         """What each chip's compiler says of the function with the example comment.
@@ -72,8 +83,7 @@ class Judge:
         Raises:
             AssertionError: when a verdict is not what the file remembers.
         """
-        digest = hashlib.sha256(source.encode()).hexdigest()[:16]
-        self.used.add(digest)
+        digest = digest_of(source)
         known = self.memory.verdicts.get(digest, {})
         keys = {chip: f"{self.environment.jax} {self.environment.libtpu or '-'} {chip}" for chip in chips}
         wanted = [chip for chip in chips if keys[chip] not in known or _is_drawn(digest + keys[chip])]

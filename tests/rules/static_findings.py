@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from pallas_lens.evaluate.analyzer import Analyzer
@@ -12,6 +13,8 @@ from pallas_lens.model.versions import Version
 from pallas_lens.project import NEWEST_JAX
 from pallas_lens.rules import engine
 from pallas_lens.rules.context import Context
+from pallas_lens.rules.registry import all_rules
+from pallas_lens.rules.rule import Invalid, Valid
 from pallas_lens.source.document import Document, open_document
 from pallas_lens.source.edits import text_edits
 from pallas_lens.source.positions import TextRange
@@ -44,3 +47,33 @@ def with_fix(document: Document, finding: Finding) -> str | None:
         return None
     edits = text_edits(document, finding.fix.edits)
     return None if edits is None else apply_edits("\n".join(document.lines), edits)
+
+
+def newest(example: Valid | Invalid) -> Version:
+    """The newest JAX that an example speaks of."""
+    return NEWEST_JAX if example.until is None else Version.parse(example.until)
+
+
+def speaks_of(example: Valid | Invalid, jax: str) -> bool:
+    """Whether an example is to be judged under a version of JAX."""
+    version = Version.parse(jax)
+    return (example.since is None or Version.parse(example.since) <= version) and version <= newest(example)
+
+
+def fixed(example: Invalid, jax: str) -> str | None:
+    """What the fix of an example's finding makes of it, for a user of that JAX; None where there is no fix."""
+    document, (finding,) = findings_of(example.source, jax=Version.parse(jax))
+    return with_fix(document, finding)
+
+
+def judged_sources(jax: str) -> Iterator[str]:
+    """Every source that the compilers of one JAX are asked about."""
+    for rule in all_rules():
+        for example in (*rule.valid, *rule.invalid):
+            if speaks_of(example, jax):
+                yield example.source
+        for example in rule.invalid:
+            if speaks_of(example, jax):
+                text = fixed(example, jax)
+                if text is not None:
+                    yield text

@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 from pallas_lens.knowledge.chips import NAMES
 from pallas_lens.model.finding import Severity
-from pallas_lens.model.versions import Version
-from pallas_lens.project import NEWEST_JAX
 from pallas_lens.rules.registry import all_rules
 from pallas_lens.rules.rule import Invalid, Rule, Valid
 
-from .judge import Judge
-from .static_findings import findings_of, place_of, with_fix
+from .judge import Judge, digest_of, remembered
+from .static_findings import findings_of, fixed, judged_sources, newest, place_of, speaks_of, with_fix
 
 VALID = [
     pytest.param(rule, example, id=f"{rule.name}-{number}")
@@ -23,16 +21,6 @@ INVALID = [
     for rule in all_rules()
     for number, example in enumerate(rule.invalid)
 ]
-
-
-def newest(example: Valid | Invalid) -> Version:
-    """The newest JAX that an example speaks of."""
-    return NEWEST_JAX if example.until is None else Version.parse(example.until)
-
-
-def speaks_of(example: Valid | Invalid, jax: str) -> bool:
-    version = Version.parse(jax)
-    return (example.since is None or Version.parse(example.since) <= version) and version <= newest(example)
 
 
 @pytest.mark.parametrize(("rule", "example"), VALID)
@@ -64,10 +52,10 @@ def test_invalid_on_some_chips_alone(rule: Rule, example: Invalid) -> None:
 @pytest.mark.parametrize(("rule", "example"), INVALID)
 def test_fix_leaves_nothing_to_find(rule: Rule, example: Invalid) -> None:
     document, (finding,) = findings_of(example.source, jax=newest(example))
-    fixed = with_fix(document, finding)
-    if fixed is not None:
-        assert fixed != example.source
-        assert [other.message for other in findings_of(fixed, jax=newest(example))[1]] == []
+    source = with_fix(document, finding)
+    if source is not None:
+        assert source != example.source
+        assert [other.message for other in findings_of(source, jax=newest(example))[1]] == []
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.name)
@@ -96,8 +84,14 @@ def test_compilers_accept_what_fixes_make(judge: Judge, rule: Rule) -> None:
     for example in rule.invalid:
         if not speaks_of(example, judge.environment.jax):
             continue
-        document, (finding,) = findings_of(example.source, jax=Version.parse(judge.environment.jax))
-        fixed = with_fix(document, finding)
-        if fixed is not None:
-            for chip, verdict in judge.verdicts(fixed).items():
-                assert verdict.verdict == "accepted", (chip, verdict, fixed)
+        source = fixed(example, judge.environment.jax)
+        if source is not None:
+            for chip, verdict in judge.verdicts(source).items():
+                assert verdict.verdict == "accepted", (chip, verdict, source)
+
+
+def test_nothing_else_is_remembered() -> None:
+    """Verdicts on examples that are gone, or were written otherwise, leave the file."""
+    verdicts = remembered()
+    versions = {key.split()[0] for by_chip in verdicts.values() for key in by_chip}
+    assert set(verdicts) <= {digest_of(source) for jax in versions for source in judged_sources(jax)}
