@@ -32,6 +32,10 @@ const QUIET_SETTINGS = {
   "search.followSymlinks": false,
 };
 
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => process.exit(1));
+}
+
 export interface Options {
   /** Copied to be the workspace. */
   readonly workspace: string;
@@ -102,6 +106,10 @@ export class CodeServer {
         detached: true,
       },
     );
+    // An interrupted test leaves no server behind.
+    process.once("exit", () => {
+      endGroup(child);
+    });
     const log = createWriteStream(path.join(folder, "code-server.log"));
     child.stdout.pipe(log);
     child.stderr.pipe(log);
@@ -121,9 +129,9 @@ export class CodeServer {
   }
 
   async close(): Promise<void> {
-    if (this.process.exitCode === null && this.process.pid !== undefined) {
+    if (this.process.exitCode === null && this.process.signalCode === null) {
       const ended = once(this.process, "exit");
-      process.kill(-this.process.pid, "SIGTERM");
+      endGroup(this.process);
       await ended;
     }
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
@@ -142,6 +150,12 @@ export class CodeServer {
       await wait(100);
     }
     throw new Error(`code-server did not start; see ${this.folder}/code-server.log`);
+  }
+}
+
+function endGroup(child: ChildProcess): void {
+  if (child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
+    process.kill(-child.pid, "SIGTERM");
   }
 }
 

@@ -1,7 +1,6 @@
 import jax
 import jax.numpy as jnp
 from jax.experimental import pallas as pl
-from jax.experimental.pallas import tpu as pltpu
 
 
 def softmax_kernel(x_ref, o_ref):
