@@ -92,7 +92,8 @@ async function copyServer() {
   await rm(target, { recursive: true, force: true });
   await cp(source, target, {
     recursive: true,
-    filter: (file) => !/(__pycache__|\.pyc|\.DS_Store)$/.test(file),
+    // Neither compiled files nor the caches of tools.
+    filter: (file) => !/^(\.|__pycache__$)/.test(path.basename(file)),
   });
   const compiled = (await readdir(LIBRARIES, { recursive: true })).filter((name) =>
     /\.(so|pyd|dylib|dll)$/.test(name),

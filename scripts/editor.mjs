@@ -97,10 +97,11 @@ async function installCodeServer(folder) {
  *
  * @param {EditorTools} tools
  * @param {string} vsix
+ * @param {string} python of the development environment, another interpreter than those with JAX
  * @param {readonly string[]} jaxPythons
  * @param {boolean} updatePictures write the pictures of the README anew
  */
-export async function runEditorTests(tools, vsix, jaxPythons, updatePictures) {
+export async function runEditorTests(tools, vsix, python, jaxPythons, updatePictures) {
   const folder = path.join("tests", "editor");
   const files = (await readdir(path.join(ROOT, folder)))
     .filter((name) => name.endsWith(".test.ts"))
@@ -114,6 +115,7 @@ export async function runEditorTests(tools, vsix, jaxPythons, updatePictures) {
         PALLAS_LENS_EDITOR_DIR: tools.folder,
         PALLAS_LENS_CHROMIUM: tools.chromium,
         PALLAS_LENS_VSIX: vsix,
+        PALLAS_LENS_PYTHON: python,
         PALLAS_LENS_JAX_PYTHONS: jaxPythons.join(path.delimiter),
         PALLAS_LENS_UPDATE_PICTURES: updatePictures ? "1" : undefined,
       },

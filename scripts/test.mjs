@@ -76,7 +76,7 @@ await script(async () => {
       } else if (jax.pythons.length === 0) {
         skipped.push("editor tests: no Python with JAX");
       } else {
-        await runEditorTests(tools, vsix, jax.pythons, values["update-pictures"]);
+        await runEditorTests(tools, vsix, python, jax.pythons, values["update-pictures"]);
       }
     });
   }

@@ -8,6 +8,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const START_MILLISECONDS = 60_000;
@@ -45,6 +46,8 @@ export interface Options {
   readonly files?: Record<string, string>;
   /** Variables of the environment of the extension host. */
   readonly environment?: Record<string, string>;
+  /** Folders of other extensions to install. */
+  readonly extensions?: readonly string[];
   /** False: the workspace is opened in Restricted Mode. */
   readonly trusted?: boolean;
 }
@@ -84,8 +87,12 @@ export class CodeServer {
       ...["--user-data-dir", path.join(folder, "data")],
       ...["--extensions-dir", path.join(folder, "extensions")],
     ];
-    const vsix = required("PALLAS_LENS_VSIX");
-    await promisify(execFile)(process.execPath, [...common, "--install-extension", vsix]);
+    for (const vsix of [
+      required("PALLAS_LENS_VSIX"),
+      ...(await Promise.all((options.extensions ?? []).map((one) => packaged(one, folder)))),
+    ]) {
+      await promisify(execFile)(process.execPath, [...common, "--install-extension", vsix]);
+    }
 
     const port = await freePort();
     const child = spawn(
@@ -166,6 +173,21 @@ export function required(name: string): string {
     throw new Error(`${name} is not set; start these tests with: npm run test:editor`);
   }
   return value;
+}
+
+/** The .vsix of an extension's folder. */
+async function packaged(extension: string, target: string): Promise<string> {
+  const vsce = fileURLToPath(import.meta.resolve("@vscode/vsce/vsce"));
+  const vsix = path.join(target, `${path.basename(extension)}.vsix`);
+  await promisify(execFile)(
+    process.execPath,
+    [
+      ...[vsce, "package", "--no-dependencies", "--allow-missing-repository", "--skip-license"],
+      ...["--out", vsix],
+    ],
+    { cwd: extension },
+  );
+  return vsix;
 }
 
 async function write(file: string, text: string): Promise<void> {
