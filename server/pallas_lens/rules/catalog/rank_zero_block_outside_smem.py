@@ -7,8 +7,9 @@ Finds inputs and outputs of rank 0 whose memory space is not SMEM.
 ## Why it is wrong
 
 VMEM is made of tiles and holds no array of rank 0. JAX's TPU lowering says "currently
-supports only blocks of rank >= 1". A scalar belongs into SMEM: as
-`pl.BlockSpec(memory_space=pltpu.SMEM)`, or as a prefetched operand.
+supports only blocks of rank >= 1". A scalar belongs into SMEM: as a prefetched operand,
+as an array of shape (1,), or in a call without a grid as it is, with
+`pl.BlockSpec(memory_space=pltpu.SMEM)`.
 
 ## Known limits
 
@@ -30,7 +31,7 @@ from pallas_lens.model.unknown import Unknown
 
 from ..context import PALLAS_TPU, Context
 from ..example import kernel_file
-from ..parts import array_related, array_shape
+from ..parts import array_related, array_shape, runs_once
 from ..rule import CallRule, Invalid, Problem, Valid
 from ..wording import operand_name
 
@@ -46,13 +47,18 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
         space = operand.memory_space
         if isinstance(space, Unknown) or space not in _REFUSED or isinstance(operand.spec, Unknown):
             continue
-        spec = operand.spec
+        spec, once = operand.spec, runs_once(call)
+        # In a call with a grid a scalar has no window in SMEM either.
+        advice = (
+            "put it into SMEM: `pl.BlockSpec(memory_space=pltpu.SMEM)`, or prefetch it"
+            if once
+            else "prefetch it, or pass it as an array of shape (1,) in SMEM"
+        )
         span = (spec.span if spec is not None else None) or operand.span or call.callee_span
         yield Problem(
             span,
-            f"{operand_name(call, operand)} is a scalar, and {space.name} holds no array of rank 0; "
-            "put it into SMEM: `pl.BlockSpec(memory_space=pltpu.SMEM)`, or prefetch it",
-            fix=_fix(spec, context),
+            f"{operand_name(call, operand)} is a scalar, and {space.name} holds no array of rank 0; {advice}",
+            fix=_fix(spec, context) if once else None,
             related=array_related(operand, call),
         )
 
