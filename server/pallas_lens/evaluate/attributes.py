@@ -71,6 +71,9 @@ def attribute(machine: Machine, owner: Value, name: str) -> Value:
             return owner.name
         case BlockSpecValue() if name in ("block_shape", "index_map", "memory_space", "pipeline_mode"):
             return getattr(owner, name)
+        case BlockSpecValue() if name == "spec":
+            # A ``BufferedRef`` stands for its spec here.
+            return owner
         case GridSpecValue(arguments) if name in arguments:
             return arguments[name][0]
         case Dtype(dtype):

@@ -78,7 +78,12 @@ def call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
 
     callee = evaluate(machine, node.func, frame)
     arguments = evaluate_arguments(machine, node, frame)
+    is_own = "\0" not in frame.anchor
+    if is_own:
+        machine.calls.append((machine.span(node, frame), machine.span(node.func, frame)))
     result = machine.lift(lambda function: apply(machine, function, arguments), callee)
+    if is_own:
+        machine.calls.pop()
     if machine.recorder is not None:
         _record_call(machine, node, frame, callee, arguments, result)
     return result

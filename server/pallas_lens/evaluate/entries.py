@@ -14,7 +14,7 @@ from ..source.comments import ArrayText, ExampleComment
 from ..source.statements import Statement
 from .bodies import FollowedBody, follow_again, moved
 from .calling import run
-from .expressions import evaluate, make_function
+from .expressions import evaluate, look_up, make_function
 from .extraction import worlds
 from .lexical import EntryFunction, FunctionNode, outline
 from .machine import Frame, Machine, OutOfBudget
@@ -141,8 +141,12 @@ def _parameters(
     """The values that the parameters start with, and a sentence about them."""
     arguments = function.node.args
     bound: dict[str, Value] = {}
+    positional = [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args)]
+    optional = set(positional[len(positional) - len(function.defaults) :])
+    optional |= {name for name, _ in function.keyword_defaults}
     for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        bound[parameter.arg] = _parameter(machine, parameter)
+        known = None if parameter.arg in optional else _annotated(machine, parameter, frame)
+        bound[parameter.arg] = known or _parameter(machine, parameter)
     if arguments.vararg is not None:
         bound[arguments.vararg.arg] = Opaque(
             f"*{arguments.vararg.arg}", f"`*{arguments.vararg.arg}` comes from the caller"
@@ -179,6 +183,23 @@ def _parameter(machine: Machine, parameter: ast.arg) -> Opaque:
     if rank is not None:
         machine.ranks[parameter.arg] = rank
     return Opaque(parameter.arg, f"`{parameter.arg}` comes from the caller")
+
+
+def _annotated(machine: Machine, parameter: ast.arg, frame: Frame) -> Instance | None:
+    """An object of unknown fields, where the annotation names a dataclass or named tuple of the program."""
+    annotation = parameter.annotation
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str) and annotation.value.isidentifier():
+        class_ = look_up(machine, annotation.value, frame.scope)
+    elif isinstance(annotation, ast.Name | ast.Attribute):
+        class_ = machine.settled(evaluate(machine, annotation, frame))
+    else:
+        return None
+    if not isinstance(class_, Class) or class_.kind not in ("dataclass", "namedtuple"):
+        return None
+    name = parameter.arg
+    return Instance(
+        class_, {field: Opaque(f"{name}.{field}", f"`{name}` comes from the caller") for field, _ in class_.fields}
+    )
 
 
 def _annotated_rank(annotation: ast.expr | None) -> int | None:

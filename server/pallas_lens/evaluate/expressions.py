@@ -18,6 +18,7 @@ from .machine import Frame, Machine
 from .recording import record
 from .values import (
     CONSTANTS,
+    LARGEST_TREE,
     MISSING,
     Array,
     Condition,
@@ -35,9 +36,11 @@ from .values import (
     describe,
     is_integer,
     item_spans,
+    tree_size,
 )
 
 UNROLL_LIMIT: Final = 64
+LONGEST_STRING: Final = 4096
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
 
 
@@ -47,7 +50,13 @@ def evaluate(machine: Machine, node: ast.expr, frame: Frame) -> Value:
     handler = _HANDLERS.get(type(node))
     if handler is None:
         return machine.fresh(ast.unparse(node), "this kind of expression is not followed")
-    return machine.settled(handler(machine, node, frame))
+    value = machine.settled(handler(machine, node, frame))
+    if isinstance(value, tuple | ListValue | Guarded) and not isinstance(node, ast.Name | ast.Attribute):
+        size = tree_size(value)
+        machine.steps += size // 16
+        if size > LARGEST_TREE:
+            return machine.fresh(ast.unparse(node), "it holds too many values to follow")
+    return value
 
 
 def _constant(machine: Machine, node: ast.Constant, frame: Frame) -> Value:
@@ -456,8 +465,9 @@ def _joined_string(machine: Machine, node: ast.JoinedStr, frame: Frame) -> Value
         inner = evaluate(machine, value.value, frame) if isinstance(value, ast.FormattedValue) else None
         if not isinstance(inner, str | int | float) or (isinstance(value, ast.FormattedValue) and value.format_spec):
             return Opaque(ast.unparse(node), "the text is put together from values that are not known")
-        parts.append(str(inner))
-    return "".join(parts)
+        parts.append(describe(inner) if isinstance(inner, int) else str(inner))
+    text = "".join(parts)
+    return text if len(text) <= LONGEST_STRING else machine.fresh(ast.unparse(node), "the text is too long to follow")
 
 
 def _starred(machine: Machine, node: ast.Starred, frame: Frame) -> Value:

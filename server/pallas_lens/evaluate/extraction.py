@@ -196,7 +196,9 @@ class _Extraction:
             prefetch_span=self.part("num_scalar_prefetch")[1],
             in_specs=in_specs,
             out_specs=out_specs,
-            out_shape_count=_out_count(out_shape),
+            out_shape_count=None
+            if isinstance(out_shape, Opaque) and self._is_operand(out_shape)
+            else _out_count(out_shape),
             out_shape_span=out_shape_span,
             argument_count=self._argument_count(),
             arguments_span=self.started.operands_span,
@@ -339,7 +341,7 @@ class _Extraction:
             return self._pipeline_outputs(out_specs)
         if value is MISSING or value is None:
             return () if not self.callable.is_open else Unknown("`out_shape` is not known")
-        if isinstance(value, Opaque):
+        if isinstance(value, Opaque) and not self._is_operand(value):
             return Unknown(value.reason)
         if isinstance(value, ListValue) and not isinstance(value.items, tuple):
             return why(value.items)
@@ -365,6 +367,11 @@ class _Extraction:
                 )
             )
         return tuple(made)
+
+    def _is_operand(self, value: Opaque) -> bool:
+        """Whether ``value`` is also handed to the kernel: ``out_shape=x`` of an operand ``x`` is one array."""
+        given = self.started.operands
+        return isinstance(given, tuple) and any(isinstance(one, Opaque) and one == value for one in given)
 
     def _pipeline_outputs(self, out_specs: SpecList | Unknown | None) -> tuple[Operand, ...] | Unknown:
         specs = _listed(out_specs)
@@ -410,8 +417,6 @@ class _Extraction:
 
     def _handed_over(self) -> tuple[Operand, ...] | Unknown:
         """The scratch that the call of a pipeline gives its body: buffers that belong to the code around it."""
-        if "allocations" in self.started.keywords:
-            return Unknown("the call hands over allocations of its own")
         value = self.started.keywords.get("scratches", ())
         items = () if value is None else items_of(value)
         if items is None:

@@ -10,7 +10,7 @@ from ..source.statements import Statement
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
-_SITE_NAMES: Final = frozenset({"pallas_call", "emit_pipeline", "core_map"})
+_SITE_NAMES: Final = frozenset({"emit_pipeline", "core_map"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,12 +109,17 @@ class _Walk:
 def _is_site(node: ast.AST) -> bool:
     """A mention of a function that starts kernels."""
     if isinstance(node, ast.Attribute):
-        return node.attr in _SITE_NAMES or (
+        return _names_site(node.attr) or (
             node.attr == "kernel"
             and isinstance(node.value, ast.Name)
             and node.value.id in ("pl", "pallas", "plsc", "pltpu")
         )
-    return isinstance(node, ast.Name) and node.id in _SITE_NAMES and isinstance(node.ctx, ast.Load)
+    return isinstance(node, ast.Name) and _names_site(node.id) and isinstance(node.ctx, ast.Load)
+
+
+def _names_site(name: str) -> bool:
+    """Wrappers of ``pallas_call`` are called like it: ``pallas_call_compat``, ``buffered_pallas_call``."""
+    return name in _SITE_NAMES or "pallas_call" in name
 
 
 def _outline(tree: tuple[ast.stmt, ...]) -> Lexical:

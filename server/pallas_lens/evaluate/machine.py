@@ -99,6 +99,8 @@ class Machine:
     """Index maps of that call that were followed already; the function is kept so that its id stays its own."""
     specs_made: dict[tuple[int, int, int], tuple[Value, BlockSpec]] = field(default_factory=dict)
     """Specs of that call that are the same in all its worlds."""
+    calls: list[tuple[Span, Span]] = field(default_factory=list)
+    """The calls being followed whose text stands in the file analysed: the whole and the callee."""
     functions_made: list[Function] = field(default_factory=list)
     functions_run: set[int] = field(default_factory=set)
 

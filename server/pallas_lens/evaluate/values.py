@@ -11,7 +11,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
 
 from ..model.kernel_call import MemorySpace
 from ..model.span import Span
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 # A value is any of the classes below, an Expression, or a Python constant.
 Value = Any
+
+LONGEST_TEXT: Final = 160
+"""Characters of a text that names a value."""
+LARGEST_TREE: Final = 8192
+"""Items of a nest of tuples and lists, all levels counted."""
 
 
 class SpannedTuple(tuple[Value, ...]):
@@ -58,6 +64,12 @@ class Opaque:
     reason: str
     integer_minimum: int | None = field(default=None, compare=False)
     may_be_array: bool = field(default=True, compare=False)
+
+    def __post_init__(self) -> None:
+        if len(self.text) > LONGEST_TEXT:
+            # A text made of texts can double with every step; it still has to tell values apart.
+            digest = blake2b(self.text.encode("utf-8", "replace"), digest_size=6).hexdigest()
+            object.__setattr__(self, "text", f"{self.text[: LONGEST_TEXT // 2]}… ({digest})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,8 +326,32 @@ def is_integer(value: Value) -> bool:
     return isinstance(value, Expression) or (isinstance(value, int) and not isinstance(value, bool))
 
 
+def tree_size(value: Value) -> int:
+    """How many values a nest of tuples and lists holds, counted no further than just above ``LARGEST_TREE``.
+
+    Values are shared freely, so that sixty lines ``t = (t, t)`` make a nest with more
+    leaves than there is time to look at.
+    """
+    count = 0
+    queue = [value]
+    while queue and count <= LARGEST_TREE:
+        current = queue.pop()
+        count += 1
+        if isinstance(current, ListValue):
+            queue.append(current.items)
+        elif isinstance(current, tuple):
+            queue.extend(current[: LARGEST_TREE + 1])
+        elif isinstance(current, Guarded):
+            queue += (current.when_true, current.when_false)
+    return count
+
+
 def describe(value: Value) -> str:
     """A short text for ``value`` as a reader would write it."""
+    return _described(value, 0)
+
+
+def _described(value: Value, depth: int) -> str:
     match value:
         case Opaque(text):
             return text
@@ -334,11 +370,24 @@ def describe(value: Value) -> str:
         case Guarded(_, text):
             return f"(… if {text} else …)"
         case tuple():
-            inner = ", ".join(describe(item) for item in value)
+            if depth == _DEEPEST or len(value) > _LONGEST_TUPLE:
+                return "(…)"
+            inner = ", ".join(_described(item, depth + 1) for item in value)
             return f"({inner},)" if len(value) == 1 else f"({inner})"
         case Expression():
             return str(value)
         case _ if isinstance(value, CONSTANTS):
-            return "..." if value is Ellipsis else repr(value)
+            return "..." if value is Ellipsis else _shortened(value)
         case _:
             return "…"
+
+
+_DEEPEST: Final = 3
+_LONGEST_TUPLE: Final = 12
+
+
+def _shortened(constant: Value) -> str:
+    if isinstance(constant, int) and constant.bit_length() > 512:
+        return "a number of many digits"
+    text = repr(constant)
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT // 2] + "…"

@@ -438,11 +438,22 @@ def _map_tree(machine: Machine, arguments: Arguments, function: Value, tree: Val
         return DictValue(
             {key: _map_tree(machine, arguments, function, item, ()) for key, item in tree.entries.items()}, tree.is_open
         )
+    if isinstance(tree, Instance) and tree.class_.kind == "namedtuple":
+        mapped_fields = {}
+        for name, item in tree.fields.items():
+            rest = tuple(_field(other, name) for other in others)
+            mapped_fields[name] = _map_tree(machine, arguments, function, machine.settled(item), rest)
+        return Instance(tree.class_, mapped_fields)
     if tree is None:
         return None
-    if isinstance(tree, Opaque):
+    if isinstance(tree, Opaque) and not tree.may_be_array:
         return machine.fresh(f"tree.map({describe(tree)})", tree.reason)
     return invoke(machine, function, (tree, *others), {}, None, arguments.frame)
+
+
+def _field(tree: Value, name: str) -> Value:
+    """The field ``name`` of the tree that goes along with the one mapped over."""
+    return tree.fields.get(name) if isinstance(tree, Instance) else Opaque(name, "the trees differ")
 
 
 def _tree_leaves(machine: Machine, arguments: Arguments) -> Value:
@@ -458,6 +469,8 @@ def _leaves(tree: Value) -> list[Value] | None:
     if isinstance(tree, tuple):
         parts = [_leaves(item) for item in tree]
         return None if None in parts else [leaf for part in parts if part is not None for leaf in part]
+    if isinstance(tree, Instance) and tree.class_.kind == "namedtuple":
+        return _leaves(tuple(tree.fields.values()))
     if isinstance(tree, Opaque | DictValue | Instance) or hasattr(tree, "when_true"):
         return None
     return [tree]

@@ -154,6 +154,9 @@ def _kernel_callable(machine: Machine, arguments: Arguments, form: str, position
     if node is not None and frame is not None:
         span = machine.span(node, frame)
         callee = machine.span(node.func, frame)
+    if span.file is not None and machine.calls and _stands_in_analysed_file(machine, kernel):
+        # A wrapper of another file forwards to pallas_call: the call of the wrapper is the call site.
+        span, callee = machine.calls[-1]
     owner = machine.stack[-1].name if machine.stack else "<module>"
     made = KernelCallable(
         form,
@@ -168,6 +171,13 @@ def _kernel_callable(machine: Machine, arguments: Arguments, form: str, position
     )
     machine.started.append(Started(made, dict(machine.assumed), machine.facts, len(machine.stack)))
     return made
+
+
+def _stands_in_analysed_file(machine: Machine, kernel: Value) -> bool:
+    target = machine.settled(kernel)
+    while isinstance(target, Partial):
+        target = machine.settled(target.function)
+    return isinstance(target, Function) and "\0" not in target.anchor
 
 
 def results_of(machine: Machine, callable_: KernelCallable) -> Value:
@@ -284,8 +294,27 @@ def _run_scoped(machine: Machine, arguments: Arguments) -> Value:
     return invoke(machine, function, refs, named, None, arguments.frame)
 
 
+def _with_scoped(machine: Machine, arguments: Arguments) -> Value:
+    """``pl.with_scoped(…)``: a decorator that runs the function at once with the buffers."""
+    return Partial(
+        External("pallas_lens.run_with_scoped"), arguments.positional, tuple(arguments.keywords.items()), arguments.span
+    )
+
+
+def _run_with_scoped(machine: Machine, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return None
+    *types, function = arguments.positional
+    made = Arguments((function, *types), arguments.keywords, frame=arguments.frame)
+    return _run_scoped(machine, made)
+
+
 def ref_of(machine: Machine, name: str, value: Value) -> Value:
     """The ref that a scratch type gives inside the kernel."""
+    if isinstance(value, tuple):
+        return tuple(ref_of(machine, f"{name}[{index}]", machine.settled(item)) for index, item in enumerate(value))
+    if isinstance(value, BlockSpecValue):
+        return value
     if isinstance(value, ScratchValue):
         from .jax import _dims
 
@@ -365,6 +394,9 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     "pallas_lens.run_loop": _run_loop,
     f"{_PL}.run_scoped": _run_scoped,
     f"{_TPU}.run_scoped": _run_scoped,
+    f"{_PL}.with_scoped": _with_scoped,
+    f"{_TPU}.with_scoped": _with_scoped,
+    "pallas_lens.run_with_scoped": _run_with_scoped,
     f"{_TPU}.sync_copy": _sync_copy,
     f"{_PL}.load": _load,
     f"{_TPU}.load": _load,

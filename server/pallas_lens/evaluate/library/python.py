@@ -9,7 +9,7 @@ from typing import Final
 from ...model import symbolic
 from ...model.symbolic import Expression
 from ..calling import Arguments, apply, invoke
-from ..expressions import UNROLL_LIMIT, iterable_items, shape_symbols, unpack
+from ..expressions import LONGEST_STRING, UNROLL_LIMIT, iterable_items, shape_symbols, unpack
 from ..machine import Machine
 from ..operators import as_integer, binary, compare, truth
 from ..statements import extend
@@ -598,9 +598,14 @@ def _dict_method(machine: Machine, owner: DictValue, name: str, arguments: Argum
 def _string_method(machine: Machine, owner: str, name: str, arguments: Arguments) -> Value:
     simple = {"lower", "upper", "strip", "startswith", "endswith", "split", "replace", "removeprefix", "removesuffix"}
     if name in simple and all(isinstance(value, str) for value in arguments.positional):
-        result = getattr(owner, name)(*arguments.positional)
+        if sum(map(len, (owner, *arguments.positional))) > LONGEST_STRING:
+            return machine.fresh(f"a text.{name}(…)", "the text is too long to follow")
+        try:
+            result = getattr(owner, name)(*arguments.positional)
+        except (TypeError, ValueError):
+            return machine.fresh(f"{describe(owner)}.{name}(…)", f"`.{name}` fails")
         return ListValue(tuple(result)) if isinstance(result, list) else result
-    return machine.fresh(f"{owner!r}.{name}(…)", f"`.{name}` of a text is not followed")
+    return machine.fresh(f"{describe(owner)}.{name}(…)", f"`.{name}` of a text is not followed")
 
 
 __all__ = ["FUNCTIONS", "Dtype", "TableFunction", "apply", "method", "unknown_call", "unpack"]
