@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from ..model.api_use import ApiUse, Keyword
 from ..model.span import Span
@@ -63,22 +64,20 @@ def _import_table(raws: list[tuple[Statement, _Raw]]) -> frozenset[tuple[str, st
     return frozenset((name, path) for name, path in table.items() if path.partition(".")[0] == "jax")
 
 
-# Keyed by tree and import table, which never change: the cache only saves time.
-_RESOLVED: dict[tuple[str, tuple[ast.stmt, ...], frozenset[tuple[str, str]]], tuple[ApiUse, ...]] = {}
-_RAWS: dict[tuple[ast.stmt, ...], _Raw] = {}
+# Statements never change, so that these only save time; they go with the statements.
+_RESOLVED: WeakKeyDictionary[Statement, tuple[frozenset[tuple[str, str]], tuple[ApiUse, ...]]] = WeakKeyDictionary()
+_RAWS: WeakKeyDictionary[Statement, _Raw] = WeakKeyDictionary()
 
 
 def _raw(statement: Statement) -> _Raw:
-    cached = _RAWS.get(statement.tree)
+    cached = _RAWS.get(statement)
     if cached is None:
         chains: list[_Chain] = []
         imports: list[tuple[ast.Import | ast.ImportFrom, bool]] = []
         for node in statement.tree:
             _scan(node, False, None, chains, imports)
         cached = _Raw(tuple(chains), tuple(imports))
-        if len(_RAWS) > 20_000:
-            _RAWS.clear()
-        _RAWS[statement.tree] = cached
+        _RAWS[statement] = cached
     return cached
 
 
@@ -118,14 +117,11 @@ def _scan(
 
 
 def _resolved(statement: Statement, raw: _Raw, table: frozenset[tuple[str, str]]) -> tuple[ApiUse, ...]:
-    key = (statement.anchor, statement.tree, table)
-    cached = _RESOLVED.get(key)
-    if cached is None:
-        cached = tuple(_resolve(statement, raw, dict(table)))
-        if len(_RESOLVED) > 20_000:
-            _RESOLVED.clear()
-        _RESOLVED[key] = cached
-    return cached
+    cached = _RESOLVED.get(statement)
+    if cached is None or cached[0] != table:
+        cached = (table, tuple(_resolve(statement, raw, dict(table))))
+        _RESOLVED[statement] = cached
+    return cached[1]
 
 
 def _resolve(statement: Statement, raw: _Raw, table: dict[str, str]) -> list[ApiUse]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from ..source.statements import Statement
 
@@ -48,18 +49,16 @@ class Lexical:
 
 
 def outline(statement: Statement) -> Lexical:
-    """The outline of ``statement``, made once for each tree."""
-    cached = _OUTLINES.get(statement.tree)
+    """The outline of ``statement``, made once."""
+    cached = _OUTLINES.get(statement)
     if cached is None:
         cached = _outline(statement.tree)
-        if len(_OUTLINES) > 20_000:
-            _OUTLINES.clear()
-        _OUTLINES[statement.tree] = cached
+        _OUTLINES[statement] = cached
     return cached
 
 
-# Trees never change, so that this cache only saves time.
-_OUTLINES: dict[tuple[ast.stmt, ...], Lexical] = {}
+# Statements never change, so that this only saves time; it goes with the statements.
+_OUTLINES: WeakKeyDictionary[Statement, Lexical] = WeakKeyDictionary()
 
 
 class _Walk:
@@ -140,13 +139,11 @@ def is_generator(node: FunctionNode) -> bool:
     cached = _GENERATORS.get(node)
     if cached is None:
         cached = _yields(node)
-        if len(_GENERATORS) > 20_000:
-            _GENERATORS.clear()
         _GENERATORS[node] = cached
     return cached
 
 
-_GENERATORS: dict[FunctionNode, bool] = {}
+_GENERATORS: WeakKeyDictionary[FunctionNode, bool] = WeakKeyDictionary()
 
 
 def _yields(node: FunctionNode) -> bool:

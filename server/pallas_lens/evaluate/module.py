@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from ..source.document import Document
 from ..source.statements import Statement
@@ -203,20 +204,18 @@ class Module:
 
 def bound_names(statement: Statement) -> tuple[str, ...]:
     """The module-level names that ``statement`` may bind ("*" for a star import), in order."""
-    cached = _BOUND.get(statement.tree)
+    cached = _BOUND.get(statement)
     if cached is None:
         names: dict[str, None] = {}
         for node in statement.tree:
             _collect(node, names)
         cached = tuple(names)
-        if len(_BOUND) > 20_000:
-            _BOUND.clear()
-        _BOUND[statement.tree] = cached
+        _BOUND[statement] = cached
     return cached
 
 
-# Trees are compared by identity and never change, so that this cache only saves time.
-_BOUND: dict[tuple[ast.stmt, ...], tuple[str, ...]] = {}
+# Statements never change, so that this only saves time; it goes with the statements.
+_BOUND: WeakKeyDictionary[Statement, tuple[str, ...]] = WeakKeyDictionary()
 
 
 def _collect(node: ast.AST, names: dict[str, None]) -> None:
@@ -240,7 +239,7 @@ def _collect(node: ast.AST, names: dict[str, None]) -> None:
 
 def _signature(statement: Statement) -> str:
     """What others see of a function without running it: decorators, name, parameters. Of anything else, the anchor."""
-    cached = _SIGNATURES.get(statement.anchor)
+    cached = _SIGNATURES.get(statement)
     if cached is None:
         cached = statement.anchor
         match statement.tree:
@@ -249,11 +248,8 @@ def _signature(statement: Statement) -> str:
             ):
                 head = statement.parsed.split("\n")[: first.lineno - 1]
                 cached = f"def {statement.occurrence} " + "\n".join(head)
-        if len(_SIGNATURES) > 20_000:
-            _SIGNATURES.clear()
-        _SIGNATURES[statement.anchor] = cached
+        _SIGNATURES[statement] = cached
     return cached
 
 
-# An anchor names one text, so that this cache only saves time.
-_SIGNATURES: dict[str, str] = {}
+_SIGNATURES: WeakKeyDictionary[Statement, str] = WeakKeyDictionary()

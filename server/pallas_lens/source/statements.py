@@ -45,6 +45,7 @@ class Statement:
     """
 
     __slots__ = (
+        "__weakref__",
         "_comments",
         "_kept_rows",
         "_lines",
