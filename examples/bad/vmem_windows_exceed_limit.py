@@ -1,19 +1,25 @@
 import jax
 from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
 
 
-def add_kernel(x_ref, y_ref, o_ref):
-    o_ref[...] = x_ref[...] + y_ref[...]
+def embed_kernel(tokens_ref, table_ref, o_ref):
+    token = tokens_ref[pl.program_id(0)]
+    o_ref[...] = table_ref[pl.ds(token, 1), :]
 
 
-# pallas-lens: example x=f32[8192,8192], y=f32[8192,8192]
-def add(x, y):
-    # Wrong: three windows of 6 MiB, each held twice, are 36 MiB.
-    block = pl.BlockSpec((1536, 1024), lambda i, j: (i, j))
+# pallas-lens: example tokens=i32[1024], table=f32[65536,256]
+def embed(tokens, table):
+    count, features = tokens.shape[0], table.shape[1]
+    grid_spec = pltpu.PrefetchScalarGridSpec(
+        num_scalar_prefetch=1,
+        grid=(count,),
+        # Wrong: the whole table is one window of 64 MiB. A block of one row, chosen by its index map, would do.
+        in_specs=[pl.BlockSpec(table.shape, lambda i, tokens_ref: (0, 0))],
+        out_specs=pl.BlockSpec((None, 1, features), lambda i, tokens_ref: (i, 0, 0)),
+    )
     return pl.pallas_call(
-        add_kernel,
-        grid=(pl.cdiv(x.shape[0], 1536), pl.cdiv(x.shape[1], 1024)),
-        in_specs=[block, block],
-        out_specs=block,
-        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
-    )(x, y)
+        embed_kernel,
+        grid_spec=grid_spec,
+        out_shape=jax.ShapeDtypeStruct((count, 1, features), table.dtype),
+    )(tokens, table)
