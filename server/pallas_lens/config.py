@@ -142,8 +142,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting(
         "logLevel",
         Kind.TEXT,
-        "warning",
-        "How much the server writes to the log.",
+        "info",
+        "How much the server writes to the log; `info` has what takes long and what kernels print.",
         scope="window",
         choices=LOG_LEVELS,
     ),
@@ -171,7 +171,7 @@ class Settings:
     code_lens: bool = True
     run_timeout: int = 120
     run_memory_limit: int = 8192
-    log_level: str = "warning"
+    log_level: str = "info"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import threading
 import time
@@ -313,7 +314,9 @@ class PallasLensServer(LanguageServer):
             if view is None:
                 return types.RelatedFullDocumentDiagnosticReport([])
             names = frozenset({uri, view.document.uri})
-            found = self.session.diagnostics(uri, lambda: self._is_stale(names))  # noqa: B023
+            start = time.perf_counter()
+            found = self.session.diagnostics(uri, functools.partial(self._is_stale, names))
+            _log_slow(types.TEXT_DOCUMENT_DIAGNOSTIC, start)
             if not self._is_stale(names):
                 shown = [lsp_convert.diagnostic(one, view) for one in found if view.holds(one.range)]
                 return types.RelatedFullDocumentDiagnosticReport(shown)

@@ -20,7 +20,7 @@ def serve() -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     # Trees and models are many objects that live long; at Python's own thresholds the collector would walk all of
     # them on every few keystrokes.
-    gc.set_threshold(100_000, 20, 50)
+    gc.set_threshold(50_000, 10, 10)
     gc.freeze()
     server = PallasLensServer()
     code = 0
