@@ -18,7 +18,7 @@ from pathlib import Path
 from jax_environments import JaxEnvironment
 from pallas_lens.knowledge.chips import NAMES
 from pallas_lens.runtime.client import RuntimeClient
-from pallas_lens.runtime.protocol import Job
+from pallas_lens.runtime.protocol import Job, TargetResult
 
 FILE = Path(__file__).with_name("verdicts.json")
 SEED = os.environ.get("PALLAS_LENS_VERDICT_SEED") or datetime.date.today().isoformat()
@@ -99,24 +99,34 @@ class Judge:
         known = self.memory.verdicts[digest]
         return {chip: Verdict(*known[keys[chip]]) for chip in chips}
 
+    def lowered(self, sources: list[str], chip: str) -> list[Verdict]:
+        """What JAX's TPU lowering says of each source; not remembered."""
+        results = self.client.run_many(_job(source, "lower", (chip,)) for source in sources)
+        return [_verdict(result.results[0]) for result in results]
+
     def _compile(self, source: str, chips: tuple[str, ...]) -> dict[str, Verdict]:
-        match = _EXAMPLE.search(source)
-        assert match is not None, "the example has no comment that gives its arguments"
-        job = Job(
-            id="example",
-            mode="compile" if self.environment.libtpu else "lower",
-            path="example.py",
-            function=match["function"],
-            source=source,
-            arguments=match["arguments"],
-            targets=chips,
-        )
+        job = _job(source, "compile" if self.environment.libtpu else "lower", chips)
         self.memory.compiled += len(chips)
-        found: dict[str, Verdict] = {}
-        for result in self.client.run(job).results:
-            texts = [finding.message for finding in result.findings]
-            found[result.target] = Verdict(result.verdict, result.stage, _short(texts[0]) if texts else "")
-        return found
+        return {result.target: _verdict(result) for result in self.client.run(job).results}
+
+
+def _job(source: str, mode: str, chips: tuple[str, ...]) -> Job:
+    match = _EXAMPLE.search(source)
+    assert match is not None, "the example has no comment that gives its arguments"
+    return Job(
+        id="example",
+        mode=mode,
+        path="example.py",
+        function=match["function"],
+        source=source,
+        arguments=match["arguments"],
+        targets=chips,
+    )
+
+
+def _verdict(result: TargetResult) -> Verdict:
+    texts = [finding.message for finding in result.findings]
+    return Verdict(result.verdict, result.stage, _short(texts[0]) if texts else "")
 
 
 def _is_drawn(key: str) -> bool:

@@ -49,6 +49,9 @@ def shape_text(shape: tuple[Dim, ...]) -> str:
 
 def bytes_text(count: int) -> str:
     """Bytes in the unit that reads best: "16 MiB", "1.13 MiB", "512 B"."""
+    if count >> 60:
+        # No memory is that large, and a longer number would not fit a float.
+        return "more than 1 EiB"
     for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= size:
             return f"{count / size:.2f}".rstrip("0").rstrip(".") + f" {unit}"

@@ -13,8 +13,8 @@ pipelines, and lookahead, are for `pltpu.emit_pipeline`.
 
 ## Known limits
 
-Silent on windows that are the whole array, operands in ANY or HBM, and calls without a
-grid, where JAX does not look at the buffering.
+Silent on windows in VMEM that are the whole array, operands in ANY or HBM, and calls
+without a grid, where JAX does not look at the buffering.
 
 ## Source
 
@@ -44,11 +44,11 @@ def check(call: KernelCall, context: Context) -> Iterable[Problem]:
         return
     for operand, spec in windowed_operands(call):
         span = spec.buffer_span or spec.span
-        if (
-            operand.memory_space is not MemorySpace.VMEM
-            or span is None
-            or has_trivial_window(operand, spec) is not False
-        ):
+        # JAX makes a single buffer of a whole array in VMEM, whatever is asked; in SMEM it takes the number as given.
+        looked_at = operand.memory_space is MemorySpace.SMEM or (
+            operand.memory_space is MemorySpace.VMEM and has_trivial_window(operand, spec) is False
+        )
+        if not looked_at or span is None:
             continue
         if spec.has_lookahead:
             yield Problem(
