@@ -57,7 +57,9 @@ def _finding(diagnostic: Diagnostic, report: FileReport, paint: _Paint) -> str:
     blank = " " * gutter
     bar = paint("|", _BLUE)
     head = paint(f"{diagnostic.severity}[{diagnostic.code}]", colour)
-    out = [f"{head} {paint(diagnostic.name, _BOLD)}: {diagnostic.message}"]
+    # A run's finding has no rule behind it, and its code says all that its name would.
+    name = "" if diagnostic.name == diagnostic.code else f" {paint(diagnostic.name, _BOLD)}:"
+    out = [f"{head}{name} {diagnostic.message}"]
     place = report.place(diagnostic.range.start_row, diagnostic.range.start_column)
     out.append(f"{blank}{paint('-->', _BLUE)} {place}")
     out.append(f"{blank} {bar}")
@@ -70,7 +72,7 @@ def _finding(diagnostic: Diagnostic, report: FileReport, paint: _Paint) -> str:
     for fix in diagnostic.fixes:
         unsafe = "" if fix.applicability is Applicability.SAFE else " (unsafe: it can change what the code does)"
         out.append(f"{blank} {paint('=', _BLUE)} {paint('fix', _BOLD)}: {fix.message}{unsafe}")
-    if diagnostic.code != COMMENT_CODE:
+    if diagnostic.code not in (COMMENT_CODE, diagnostic.name):
         out.append(f"{blank} {paint('=', _BLUE)} {paint('more', _BOLD)}: pallas-lens explain {diagnostic.code}")
     return "\n".join(out) + "\n\n"
 

@@ -10,7 +10,6 @@ from pallas_lens.runtime.protocol import OutputFacts, Result
 
 from .findings_json import finding_to_json
 from .full import full
-from .kernels_full import byte_size
 from .report import FileReport
 
 
@@ -28,8 +27,6 @@ def run_full(result: Result, report: FileReport, *, colour: bool) -> str:
     lines = [summary(result)]
     for target in result.results:
         lines += [f"  {_output(one)}" for one in target.outputs or ()]
-        if target.vmem is not None and target.vmem.used is not None:
-            lines.append(f"  VMEM on {target.target}: {byte_size(target.vmem.used)} of {byte_size(target.vmem.limit)}")
     return full([report], colour=colour) + "\n".join(lines) + "\n"
 
 
