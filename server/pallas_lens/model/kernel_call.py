@@ -250,6 +250,8 @@ class KernelCall:
     """What the program has asserted about the symbols in this call."""
     always_interpreted: bool = False
     """``interpret`` is given and true whatever the caller says: the TPU compiler never sees the kernel."""
+    own_buffers: bool = False
+    """The pipeline is run with ``allocations``: buffers whose class is the author's, who may cut arrays otherwise."""
     missing: tuple[Missing, ...] = field(default=())
     origin: str = "static"
     """Where the numbers came from: static, default argument, call, example, trace or compiler."""

@@ -41,6 +41,11 @@ def all_specs(call: KernelCall) -> Iterator[BlockSpec]:
             yield spec
 
 
+def has_known_windows(call: KernelCall) -> bool:
+    """Whether blocks are cut from arrays as BlockSpecs say; classes of buffers of the author's own may do otherwise."""
+    return not call.own_buffers
+
+
 def array_shape(operand: Operand) -> tuple[Dim, ...] | Unknown:
     """The shape of the operand's array."""
     return operand.array if isinstance(operand.array, Unknown) else operand.array.shape

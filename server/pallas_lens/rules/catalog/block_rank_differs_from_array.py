@@ -14,8 +14,8 @@ the array shape". A dim that the kernel does not want to see still needs an entr
 
 ## Known limits
 
-Says nothing where the rank of the array is not known, and nothing about arguments that
-are trees of arrays.
+Says nothing where the rank of the array is not known, nothing about arguments that are
+trees of arrays, and nothing about pipelines that are run with `allocations`.
 
 ## Source
 
@@ -32,12 +32,14 @@ from pallas_lens.model.unknown import Unknown
 
 from ..context import Context
 from ..example import kernel_file
-from ..parts import array_related, array_shape, windowed_operands
+from ..parts import array_related, array_shape, has_known_windows, windowed_operands
 from ..rule import CallRule, Invalid, Problem, Valid
 from ..wording import counted, operand_name, shape_text
 
 
 def check(call: KernelCall, context: Context) -> Iterable[Problem]:
+    if not has_known_windows(call):
+        return
     for operand, spec in windowed_operands(call):
         shape = array_shape(operand)
         block = spec.block_shape

@@ -29,20 +29,20 @@ from pallas_lens.model.unknown import Unknown
 
 from ..context import Context
 from ..example import kernel_file
-from ..parts import all_specs, array_shape, related, windowed_operands
+from ..parts import all_specs, array_shape, has_known_windows, related, windowed_operands
 from ..rule import CallRule, Invalid, Problem, Valid
 from ..wording import counted, shape_text
 
 
 def check(call: KernelCall, context: Context) -> Iterable[Problem]:
-    if call.form not in (Form.PALLAS_CALL, Form.EMIT_PIPELINE):
+    if call.form not in (Form.PALLAS_CALL, Form.EMIT_PIPELINE) or not has_known_windows(call):
         return
     for spec, operand in _specs_with_operands(call):
         index_map = spec.index_map
         if not isinstance(index_map, IndexMap) or index_map.is_default or isinstance(index_map.results, Unknown):
             continue
         shape = Unknown("no array") if operand is None else array_shape(operand)
-        # A pipeline may have buffers of the author's own, whose specs nobody compares with arrays.
+        # A pipeline's argument may be a tree that a buffer of the author's own knows how to read.
         if call.form is Form.EMIT_PIPELINE and isinstance(shape, Unknown):
             continue
         count = len(index_map.results)

@@ -40,7 +40,7 @@ from pallas_lens.model.unknown import Unknown
 
 from ..context import Context
 from ..example import kernel_file
-from ..parts import array_shape, windowed_operands
+from ..parts import array_shape, has_known_windows, windowed_operands
 from ..rule import CallRule, Invalid, Problem, Valid
 from ..wording import operand_name
 
@@ -49,7 +49,7 @@ _MOVES_NARROW_LANES_AT_FIXED_OFFSETS = (*_MOVES_NARROW_LANES, "v7x")
 
 
 def check(call: KernelCall, context: Context) -> Iterable[Problem]:
-    if call.form is not Form.EMIT_PIPELINE:
+    if call.form is not Form.EMIT_PIPELINE or not has_known_windows(call):
         return
     for operand, spec in windowed_operands(call):
         shape, block = array_shape(operand), spec.block_shape
