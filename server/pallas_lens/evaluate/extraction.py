@@ -214,6 +214,7 @@ class _Extraction:
             facts=self.started.facts,
             missing=tuple(self.missing),
             origin=self.origin,
+            own_buffers="allocations" in self.started.keywords,
             always_interpreted=_is_interpreted(self.part("interpret")[0]),
         )
         return call, kernel_value, self._refs(operands)
