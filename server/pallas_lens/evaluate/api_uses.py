@@ -11,6 +11,7 @@ from ..model.api_use import ApiUse, Keyword
 from ..model.span import Span
 from ..source.document import Document
 from ..source.statements import Statement
+from .texts import written
 
 _TRUSTED_GUARDS: Final = ("hasattr", "version", "compat", "TYPE_CHECKING", "getattr")
 
@@ -110,7 +111,7 @@ def _scan(
         return
     if isinstance(node, ast.Try) and node.handlers:
         guarded = True
-    if isinstance(node, ast.If | ast.IfExp) and any(word in ast.unparse(node.test) for word in _TRUSTED_GUARDS):
+    if isinstance(node, ast.If | ast.IfExp) and any(word in written(node.test) for word in _TRUSTED_GUARDS):
         guarded = True
     for child in ast.iter_child_nodes(node):
         _scan(child, guarded, None, chains, imports)
@@ -166,5 +167,5 @@ def _keywords(statement: Statement, call: ast.Call) -> tuple[Keyword, ...]:
             and isinstance(keyword.value.func, ast.Name)
             and keyword.value.func.id == "dict"
         )
-        made.append(Keyword(keyword.arg, name, span, ast.unparse(keyword.value), is_dict))
+        made.append(Keyword(keyword.arg, name, span, written(keyword.value), is_dict))
     return tuple(made)

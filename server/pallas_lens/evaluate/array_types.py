@@ -183,10 +183,9 @@ def indexed_shape(shape: tuple[Value, ...] | Opaque, index: Value) -> tuple[Valu
 def _slice_length(item: slice, size: Value) -> Value:
     if item.start is None and item.stop is None and item.step is None:
         return size
-    if isinstance(size, int) and all(
-        part is None or isinstance(part, int) for part in (item.start, item.stop, item.step)
-    ):
-        return len(range(*item.indices(size)))
+    parts = (item.start, item.stop, item.step)
+    if isinstance(size, int) and all(part is None or isinstance(part, int) for part in parts) and item.step != 0:
+        return length_of(range(*item.indices(max(size, 0))))
     if (
         item.step is None
         and isinstance(item.stop, int | Expression)
@@ -196,6 +195,11 @@ def _slice_length(item: slice, size: Value) -> Value:
         if not (isinstance(item.stop, int) and item.stop < 0) and not (isinstance(start, int) and start < 0):
             return symbolic.subtract(item.stop, start)
     return Opaque("slice", "the length of the slice is not known")
+
+
+def length_of(numbers: range) -> int:
+    """``len(numbers)``, which fails where it is more than the machine can address."""
+    return max(0, -((numbers.start - numbers.stop) // numbers.step))
 
 
 class DynamicSlice:

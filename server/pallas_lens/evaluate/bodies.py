@@ -67,9 +67,15 @@ def follow_body(
     started = len(machine.started)
     recorder = Recorder()
     machine.recorder = recorder
+    # A body has a budget of its own, and what it did before that ran out is kept.
+    steps, machine.steps = machine.steps, 0
+    result: Value = None
     try:
         result = apply(machine, kernel, arguments)
+    except (OutOfBudget, RecursionError):
+        pass
     finally:
+        machine.steps = steps
         machine.recorder = None
         body_reads, body_exact = machine.reads, machine.exact_reads
         machine.reads, machine.exact_reads = reads, exact
@@ -115,10 +121,11 @@ def follow_again(before: FollowedBody) -> FollowedBody | None:
     kernel = _with_target(before.kernel, function)
     recorder = Recorder()
     machine.recorder = recorder
+    result: Value = None
     try:
         result = apply(machine, kernel, before.arguments)
     except (OutOfBudget, RecursionError):
-        return None
+        pass
     finally:
         machine.recorder = None
     if machine.started:

@@ -13,6 +13,7 @@ from ..model.unknown import Unknown
 from .array_types import dtype_name, is_array_like, shape_tuple
 from .lexical import is_generator
 from .machine import DEPTH_LIMIT, Frame, Machine, Started
+from .texts import written
 from .values import (
     MISSING,
     Array,
@@ -109,7 +110,7 @@ def evaluate_arguments(machine: Machine, node: ast.Call, frame: Frame) -> Argume
                 rest = (
                     contents.reason
                     if isinstance(contents, Opaque)
-                    else f"the length of `{ast.unparse(argument)}` is not known"
+                    else f"the length of `{written(argument)}` is not known"
                 )
             continue
         value = evaluate(machine, argument, frame)

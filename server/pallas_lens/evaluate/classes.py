@@ -8,6 +8,7 @@ from .attributes import class_attribute
 from .calling import Arguments, invoke_function
 from .expressions import evaluate
 from .machine import Frame, Machine
+from .texts import written
 from .values import MISSING, Class, External, Function, Instance, Opaque, Scope, Value
 
 _ENUM_BASES = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"})
@@ -33,7 +34,7 @@ def _kind(machine: Machine, node: ast.ClassDef, bases: tuple[Value, ...], frame:
         if isinstance(base, Class) and base.kind != "plain":
             return base.kind
     for decorator in node.decorator_list:
-        text = ast.unparse(decorator)
+        text = written(decorator)
         if "dataclass" in text or "struct" in text:
             return "dataclass"
     return "plain"
@@ -46,7 +47,7 @@ def _fields(node: ast.ClassDef, scope: Scope, bases: tuple[Value, ...]) -> tuple
             fields.update(base.fields)
     for statement in node.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            annotation = ast.unparse(statement.annotation)
+            annotation = written(statement.annotation)
             if "ClassVar" not in annotation:
                 fields[statement.target.id] = scope.variables.get(statement.target.id, MISSING)
     return tuple(fields.items())
@@ -57,7 +58,7 @@ def method_kind(function: Function) -> str:
     if isinstance(function.node, ast.Lambda):
         return "method"
     for decorator in function.node.decorator_list:
-        text = ast.unparse(decorator)
+        text = written(decorator)
         if text in ("property", "functools.cached_property", "cached_property"):
             return "property"
         if text == "staticmethod":

@@ -20,6 +20,7 @@ from .lexical import EntryFunction, FunctionNode, outline
 from .machine import Frame, Machine, OutOfBudget
 from .module import Module, Reads
 from .statements import execute
+from .texts import written
 from .values import Array, Class, Function, Instance, Opaque, Scope, Value
 
 
@@ -157,7 +158,7 @@ def _parameters(
         )
     if owner is not None and (arguments.posonlyargs or arguments.args):
         first = (*arguments.posonlyargs, *arguments.args)[0].arg
-        if not any(ast.unparse(decorator) == "staticmethod" for decorator in _decorators(function.node)):
+        if not any(written(decorator) == "staticmethod" for decorator in _decorators(function.node)):
             fields = {
                 name: Opaque(f"{first}.{name}", f"`{name}` is set when the object is made") for name, _ in owner.fields
             }

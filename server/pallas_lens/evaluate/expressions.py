@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from ..model import symbolic
@@ -16,6 +17,7 @@ from .attributes import attribute
 from .calling import call
 from .machine import Frame, Machine
 from .recording import record
+from .texts import written
 from .values import (
     CONSTANTS,
     LARGEST_TREE,
@@ -40,6 +42,9 @@ from .values import (
 )
 
 UNROLL_LIMIT: Final = 64
+TURNS_LIMIT: Final = 1024
+"""The most turns of a loop body that are followed, those of all loops around it multiplied."""
+NESTING_LIMIT: Final = 100
 LONGEST_STRING: Final = 4096
 _BUILTIN_NAMES: Final = frozenset(dir(builtins))
 
@@ -49,13 +54,19 @@ def evaluate(machine: Machine, node: ast.expr, frame: Frame) -> Value:
     machine.step()
     handler = _HANDLERS.get(type(node))
     if handler is None:
-        return machine.fresh(ast.unparse(node), "this kind of expression is not followed")
-    value = machine.settled(handler(machine, node, frame))
+        return machine.fresh(written(node), "this kind of expression is not followed")
+    if machine.nesting >= NESTING_LIMIT:
+        return machine.fresh(f"a nested {type(node).__name__}", "the expressions nest too deep to follow")
+    machine.nesting += 1
+    try:
+        value = machine.settled(handler(machine, node, frame))
+    finally:
+        machine.nesting -= 1
     if isinstance(value, tuple | ListValue | Guarded) and not isinstance(node, ast.Name | ast.Attribute):
         size = tree_size(value)
         machine.steps += size // 16
         if size > LARGEST_TREE:
-            return machine.fresh(ast.unparse(node), "it holds too many values to follow")
+            return machine.fresh(written(node), "it holds too many values to follow")
     return value
 
 
@@ -155,7 +166,7 @@ def _dict(machine: Machine, node: ast.Dict, frame: Frame) -> Value:
 def _set(machine: Machine, node: ast.Set, frame: Frame) -> Value:
     for element in node.elts:
         evaluate(machine, element.value if isinstance(element, ast.Starred) else element, frame)
-    return machine.fresh(ast.unparse(node), "sets are not followed")
+    return machine.fresh(written(node), "sets are not followed")
 
 
 def _binary(machine: Machine, node: ast.BinOp, frame: Frame) -> Value:
@@ -220,7 +231,7 @@ def _unary(machine: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
         number = operators.as_integer(value)
         if isinstance(node.op, ast.USub) and number is not None:
             return symbolic.negate(number)
-        return machine.fresh(ast.unparse(node), f"`{describe(value)}` is not known")
+        return machine.fresh(written(node), f"`{describe(value)}` is not known")
 
     result = machine.lift(apply, operand)
     if machine.recorder is not None and is_array_like(operand):
@@ -276,7 +287,7 @@ def _compare(machine: Machine, node: ast.Compare, frame: Frame) -> Value:
             return False
         left = right
     if len(node.ops) > 1 and result is not True:
-        return operators.machine_condition(machine, ast.unparse(node))
+        return operators.machine_condition(machine, written(node))
     return result
 
 
@@ -356,7 +367,7 @@ def make_function(
 def _subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Value:
     owner = evaluate(machine, node.value, frame)
     index = evaluate_index(machine, node.slice, frame)
-    result = machine.lift(lambda value, at: subscript(machine, value, at, ast.unparse(node)), owner, index)
+    result = machine.lift(lambda value, at: subscript(machine, value, at, written(node)), owner, index)
     if machine.recorder is not None and isinstance(owner, Ref) and isinstance(node.ctx, ast.Load):
         record(machine, OperationKind.LOAD, "load", node, node, frame, (owner,), result, ref=owner.name)
     return result
@@ -425,10 +436,10 @@ def _item(machine: Machine, items: Value, index: Value, text: str) -> Value:
         return Opaque(f"{items.text}[{_index_text(index)}]", items.reason)
     if isinstance(index, slice):
         bounds = (index.start, index.stop, index.step)
-        if all(bound is None or isinstance(bound, int) for bound in bounds):
+        if all(bound is None or isinstance(bound, int) for bound in bounds) and index.step != 0:
             spans = item_spans(items)
             return SpannedTuple.of(tuple(items)[index], spans[index], None)
-        return machine.fresh(text, "the bounds of the slice are not known")
+        return machine.fresh(text, "the bounds of the slice cannot be used")
     if isinstance(index, int):
         if -len(items) <= index < len(items):
             return items[index]
@@ -464,10 +475,10 @@ def _joined_string(machine: Machine, node: ast.JoinedStr, frame: Frame) -> Value
             continue
         inner = evaluate(machine, value.value, frame) if isinstance(value, ast.FormattedValue) else None
         if not isinstance(inner, str | int | float) or (isinstance(value, ast.FormattedValue) and value.format_spec):
-            return Opaque(ast.unparse(node), "the text is put together from values that are not known")
+            return Opaque(written(node), "the text is put together from values that are not known")
         parts.append(describe(inner) if isinstance(inner, int) else str(inner))
     text = "".join(parts)
-    return text if len(text) <= LONGEST_STRING else machine.fresh(ast.unparse(node), "the text is too long to follow")
+    return text if len(text) <= LONGEST_STRING else machine.fresh(written(node), "the text is too long to follow")
 
 
 def _starred(machine: Machine, node: ast.Starred, frame: Frame) -> Value:
@@ -481,40 +492,52 @@ def _named(machine: Machine, node: ast.NamedExpr, frame: Frame) -> Value:
 
 
 def _comprehension(machine: Machine, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
-    unknown = machine.fresh(ast.unparse(node), "the length of what it goes over is not known")
-    if len(node.generators) != 1:
-        return ListValue(unknown)
-    generator = node.generators[0]
-    source = evaluate(machine, generator.iter, frame)
+    return ListValue(_gathered(machine, node, 0, Frame(_inner(frame), frame.anchor, frame.name)))
+
+
+def _inner(frame: Frame) -> Scope:
+    return Scope({}, frame.scope, frame.scope.module)
+
+
+def _gathered(machine: Machine, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, depth: int, frame: Frame) -> Value:
+    """The items that the ``for`` number ``depth`` of a comprehension gives, as a tuple."""
+    generator = node.generators[depth]
+
+    def item(given: Value) -> Value:
+        inner = Frame(_inner(frame), frame.anchor, frame.name)
+        assign(machine, generator.target, given, inner)
+        return tested(0, inner)
+
+    def tested(index: int, inner: Frame) -> Value:
+        if index < len(generator.ifs):
+            test = evaluate(machine, generator.ifs[index], inner)
+            return machine.lift(lambda value: decided(value, index, inner), test)
+        if depth + 1 < len(node.generators):
+            return _gathered(machine, node, depth + 1, inner)
+        return SpannedTuple.of((evaluate(machine, node.elt, inner),), (None,), None)
+
+    def decided(value: Value, index: int, inner: Frame) -> Value:
+        outcome = operators.truth(value)
+        if isinstance(outcome, Condition):
+            known = machine.outcome(outcome)
+            if known is None:
+                return under_both(machine, outcome, lambda: tested(index + 1, inner), lambda: ())
+            outcome = known
+        return tested(index + 1, inner) if outcome else ()
 
     def over(iterable: Value) -> Value:
         items = iterable_items(machine, iterable)
-        if items is None:
-            scope = Scope({}, frame.scope, frame.scope.module)
-            inner = Frame(scope, frame.anchor, frame.name)
-            assign(machine, generator.target, Opaque(ast.unparse(generator.target), unknown.reason), inner)
-            evaluate(machine, node.elt, inner)
-            return unknown
-        made: list[Value] = []
-        for item in items:
-            scope = Scope({}, frame.scope, frame.scope.module)
-            inner = Frame(scope, frame.anchor, frame.name)
-            assign(machine, generator.target, item, inner)
-            kept: bool | Condition = True
-            for test in generator.ifs:
-                kept = operators.truth(evaluate(machine, test, inner))
-                if isinstance(kept, Condition):
-                    known = machine.outcome(kept)
-                    if known is None:
-                        return unknown
-                    kept = known
-                if not kept:
-                    break
-            if kept:
-                made.append(evaluate(machine, node.elt, inner))
-        return SpannedTuple.of(made, (None,) * len(made), machine.span(node, frame))
+        with turning(machine, len(items) if items is not None else 1) as are_few:
+            if items is None or not are_few:
+                reason = "the length of what it goes over is not known"
+                item(Opaque(written(generator.target), reason))
+                return machine.fresh(written(node), reason)
+            made: Value = SpannedTuple.of((), (), machine.span(node, frame))
+            for given in items:
+                made = machine.lift(lambda a, b: operators.concatenated(machine, a, b), made, item(given))
+            return made
 
-    return ListValue(machine.lift(over, source))
+    return machine.lift(over, evaluate(machine, generator.iter, frame))
 
 
 def _dict_comprehension(machine: Machine, node: ast.DictComp, frame: Frame) -> Value:
@@ -523,17 +546,17 @@ def _dict_comprehension(machine: Machine, node: ast.DictComp, frame: Frame) -> V
         return made
     generator = node.generators[0]
     items = iterable_items(machine, evaluate(machine, generator.iter, frame))
-    if items is None:
-        return made
-    entries: dict[Value, Value] = {}
-    for item in items:
-        scope = Scope({}, frame.scope, frame.scope.module)
-        inner = Frame(scope, frame.anchor, frame.name)
-        assign(machine, generator.target, item, inner)
-        key = evaluate(machine, node.key, inner)
-        if not isinstance(key, str | int | tuple | Expression):
+    with turning(machine, len(items) if items is not None else 1) as are_few:
+        if items is None or not are_few:
             return made
-        entries[key] = evaluate(machine, node.value, inner)
+        entries: dict[Value, Value] = {}
+        for item in items:
+            inner = Frame(_inner(frame), frame.anchor, frame.name)
+            assign(machine, generator.target, item, inner)
+            key = evaluate(machine, node.key, inner)
+            if not isinstance(key, str | int | tuple | Expression):
+                return made
+            entries[key] = evaluate(machine, node.value, inner)
     return DictValue(entries)
 
 
@@ -550,6 +573,17 @@ def iterable_items(machine: Machine, value: Value) -> tuple[Value, ...] | None:
     if isinstance(items, tuple) and len(items) <= UNROLL_LIMIT:
         return items
     return None
+
+
+@contextmanager
+def turning(machine: Machine, count: int) -> Iterator[bool]:
+    """Around the turns of a loop that runs ``count`` times; gives whether they can all be followed."""
+    before = machine.turns
+    machine.turns *= max(count, 1)
+    try:
+        yield machine.turns <= TURNS_LIMIT
+    finally:
+        machine.turns = before
 
 
 def assign(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
@@ -603,7 +637,7 @@ def unpack(machine: Machine, elements: list[ast.expr], value: Value) -> list[Val
         if index == starred
         else Opaque(f"{base}[{index}]", reason)
         if isinstance(items, Opaque | ShapeOf) and starred is None
-        else machine.fresh(ast.unparse(element), reason)
+        else machine.fresh(written(element), reason)
         for index, element in enumerate(elements)
     ]
 
@@ -625,7 +659,7 @@ def _assign_item(machine: Machine, target: ast.Subscript, value: Value, frame: F
             changed = (*items[:position], value, *items[position + 1 :])
             machine.journal.write(owner, "items", SpannedTuple.of(changed, spans, None))
         elif not isinstance(items, Opaque):
-            unknown = machine.fresh(ast.unparse(target.value), "an item whose position is not known is replaced")
+            unknown = machine.fresh(written(target.value), "an item whose position is not known is replaced")
             machine.journal.write(owner, "items", unknown)
     elif isinstance(owner, Ref) and machine.recorder is not None:
         target_type = Array(indexed_shape(owner.shape, index), owner.dtype)

@@ -27,7 +27,8 @@ from ..model.symbolic import Expression, Integer
 from ..model.unknown import Unknown
 from .bodies import FollowedBody, follow_body, read_whole, target_of
 from .calling import arity_of
-from .machine import Machine, Started, project
+from .machine import Machine, Started
+from .projection import project
 from .recording import array_type
 from .specs import function_span, grid_dims, items_of, parameters_span, spec_list, why
 from .values import (
@@ -51,6 +52,8 @@ from .values import (
 )
 
 WORLD_LIMIT: Final = 8
+_MOST_PREFETCHED: Final = 64
+"""No kernel has as many operands; a larger number is a slip of the hand."""
 _GRID_SPEC_KEYWORDS: Final = ("grid", "in_specs", "out_specs", "scratch_shapes")
 
 
@@ -236,7 +239,9 @@ class _Extraction:
         value, _ = self.part("num_scalar_prefetch")
         if value is MISSING:
             return 0
-        return value if isinstance(value, int) and not isinstance(value, bool) else why(value)
+        if not isinstance(value, int) or isinstance(value, bool):
+            return why(value)
+        return value if 0 <= value <= _MOST_PREFETCHED else Unknown("`num_scalar_prefetch` is no count")
 
     def _prefetch_refs(self, count: int | Unknown) -> tuple[Value, ...] | None:
         if isinstance(count, Unknown):

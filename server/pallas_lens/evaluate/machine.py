@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
@@ -14,23 +14,12 @@ from ..model.span import Span
 from ..model.symbolic import NO_FACTS, Expression, Facts, Modulo
 from .journal import Journal
 from .values import (
-    Array,
-    BlockSpecValue,
-    CompilerParamsValue,
     Condition,
-    DictValue,
     Function,
-    GridSpecValue,
     Guarded,
-    Instance,
     KernelCallable,
-    ListValue,
-    Missing,
     Opaque,
-    Partial,
     Scope,
-    ScratchValue,
-    SpannedTuple,
     Value,
     describe,
 )
@@ -101,6 +90,10 @@ class Machine:
     """Specs of that call that are the same in all its worlds."""
     calls: list[tuple[Span, Span]] = field(default_factory=list)
     """The calls being followed whose text stands in the file analysed: the whole and the callee."""
+    turns: int = 1
+    """How often the innermost loop body would be run by now, all loops around it unrolled."""
+    nesting: int = 0
+    """How many expressions are being evaluated, each inside the one before."""
     functions_made: list[Function] = field(default_factory=list)
     functions_run: set[int] = field(default_factory=set)
 
@@ -228,96 +221,3 @@ def same(left: Value, right: Value) -> bool:
         return bool(left == right)
     except Exception:
         return False
-
-
-def project(value: Value, assumed: dict[Hashable, bool], seen: dict[Hashable, str]) -> Value:
-    """``value`` with every guard inside decided by ``assumed``; undecided ones are noted in ``seen``.
-
-    An undecided guard counts as true, so that the caller can flip it on the next round.
-    What holds no guard is returned as it is, so that its identity can serve as a key.
-    """
-    handler = _PROJECTIONS.get(type(value))
-    return value if handler is None else handler(value, assumed, seen)
-
-
-Assumed = dict[Hashable, bool]
-Seen = dict[Hashable, str]
-
-
-def _project_guarded(value: Guarded, assumed: Assumed, seen: Seen) -> Value:
-    if value.key not in assumed:
-        seen.setdefault(value.key, value.text)
-    return project(value.when_true if assumed.get(value.key, True) else value.when_false, assumed, seen)
-
-
-def _project_tuple(value: tuple[Value, ...], assumed: Assumed, seen: Seen) -> Value:
-    items = [project(item, assumed, seen) for item in value]
-    if all(new is old for new, old in zip(items, value, strict=True)):
-        return value
-    return SpannedTuple.of(items, value.spans, value.span) if isinstance(value, SpannedTuple) else tuple(items)
-
-
-def _project_list(value: ListValue, assumed: Assumed, seen: Seen) -> Value:
-    items = project(value.items, assumed, seen)
-    return value if items is value.items else ListValue(items)
-
-
-def _project_dict(value: DictValue, assumed: Assumed, seen: Seen) -> Value:
-    entries = {key: project(item, assumed, seen) for key, item in value.entries.items()}
-    kept = {key: item for key, item in entries.items() if not isinstance(item, Missing)}
-    return DictValue(kept, value.is_open, value.key_spans)
-
-
-def _project_named(pairs: dict[str, Value], assumed: Assumed, seen: Seen) -> dict[str, Value]:
-    return {key: project(item, assumed, seen) for key, item in pairs.items()}
-
-
-def _project_fields(*names: str) -> Callable[[Value, Assumed, Seen], Value]:
-    """A projection of a dataclass that goes into the fields called ``names``."""
-
-    def projection(value: Value, assumed: Assumed, seen: Seen) -> Value:
-        changed = {}
-        for name in names:
-            old = getattr(value, name)
-            new = project(old, assumed, seen)
-            if new is not old:
-                changed[name] = new
-        return replace(value, **changed) if changed else value
-
-    return projection
-
-
-def _project_partial(value: Partial, assumed: Assumed, seen: Seen) -> Value:
-    function = project(value.function, assumed, seen)
-    arguments = project(value.arguments, assumed, seen)
-    keywords = tuple((key, project(item, assumed, seen)) for key, item in value.keywords)
-    unchanged = all(new is old for (_, new), (_, old) in zip(keywords, value.keywords, strict=True))
-    if function is value.function and arguments is value.arguments and unchanged:
-        return value
-    return Partial(function, arguments, keywords, value.span)
-
-
-def _project_instance(value: Instance, assumed: Assumed, seen: Seen) -> Value:
-    fields = _project_named(value.fields, assumed, seen)
-    return value if all(fields[name] is value.fields[name] for name in fields) else Instance(value.class_, fields)
-
-
-def _project_arguments(value: GridSpecValue | CompilerParamsValue, assumed: Assumed, seen: Seen) -> Value:
-    arguments = {key: (project(item, assumed, seen), span) for key, (item, span) in value.arguments.items()}
-    return replace(value, arguments=arguments)
-
-
-_PROJECTIONS: Final[dict[type, Callable[[Value, Assumed, Seen], Value]]] = {
-    Guarded: _project_guarded,
-    tuple: _project_tuple,
-    SpannedTuple: _project_tuple,
-    ListValue: _project_list,
-    DictValue: _project_dict,
-    Partial: _project_partial,
-    Instance: _project_instance,
-    GridSpecValue: _project_arguments,
-    CompilerParamsValue: _project_arguments,
-    BlockSpecValue: _project_fields("block_shape", "index_map", "memory_space", "pipeline_mode"),
-    ScratchValue: _project_fields("shape", "dtype"),
-    Array: _project_fields("shape", "dtype"),
-}

@@ -161,9 +161,9 @@ def _sequences(machine: Machine, symbol: str, left: Value, right: Value) -> Valu
     """``+`` and ``*`` of tuples and lists; MISSING where the operands are others."""
     if symbol == "+":
         if isinstance(left, tuple) and isinstance(right, tuple):
-            return SpannedTuple.of((*left, *right), (*item_spans(left), *item_spans(right)), None)
+            return concatenated(machine, left, right)
         if isinstance(left, ListValue) and isinstance(right, ListValue):
-            return ListValue(machine.lift(lambda a, b: _concatenated(machine, a, b), left.items, right.items))
+            return ListValue(machine.lift(lambda a, b: concatenated(machine, a, b), left.items, right.items))
         if isinstance(left, tuple | ListValue) or isinstance(right, tuple | ListValue):
             other: Value
             other = left if isinstance(left, Opaque | ShapeOf) else right
@@ -179,8 +179,11 @@ def _sequences(machine: Machine, symbol: str, left: Value, right: Value) -> Valu
     return MISSING
 
 
-def _concatenated(machine: Machine, left: Value, right: Value) -> Value:
+def concatenated(machine: Machine, left: Value, right: Value) -> Value:
+    """The items of ``left`` and then those of ``right``; Opaque where one of them is, or both are too many."""
     if isinstance(left, tuple) and isinstance(right, tuple):
+        if len(left) + len(right) > _LONGEST:
+            return machine.fresh(f"{describe(left)} + {describe(right)}", "it is too long to follow")
         return SpannedTuple.of((*left, *right), (*item_spans(left), *item_spans(right)), None)
     return left if isinstance(left, Opaque) else right
 

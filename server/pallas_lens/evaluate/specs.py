@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable
 from dataclasses import replace
+from typing import Final
 
 from ..model import symbolic
 from ..model.kernel_call import (
@@ -24,8 +25,10 @@ from ..model.unknown import Unknown
 from .array_types import DynamicSlice
 from .calling import Arguments, apply, arity_of
 from .index_axes import axes_by_name
-from .machine import Machine, project
+from .machine import Machine
+from .projection import project
 from .recording import model_dim
+from .texts import written
 from .values import (
     Array,
     BlockDimensionValue,
@@ -44,6 +47,10 @@ from .values import (
     describe,
     item_spans,
 )
+
+# More than any kernel has; only a slip of the hand gives thousands, which would take long to go through.
+_MOST_DIMS: Final = 32
+_MOST_SPECS: Final = 512
 
 
 def why(value: Value) -> Unknown:
@@ -73,6 +80,8 @@ def grid_dims(value: Value) -> tuple[Dim, ...] | Unknown:
         if isinstance(value, int | Expression) and not isinstance(value, bool):
             return (value,)
         return why(value.items if isinstance(value, ListValue) else value)
+    if len(items) > _MOST_DIMS:
+        return Unknown(f"it has {len(items)} dims")
     return tuple(grid_dim(item) for item in items)
 
 
@@ -158,6 +167,8 @@ def block_shape(value: BlockSpecValue) -> tuple[BlockDimension, ...] | Unknown |
     items = items_of(shape)
     if items is None:
         return why(shape.items if isinstance(shape, ListValue) else shape)
+    if len(items) > _MOST_DIMS:
+        return Unknown(f"it has {len(items)} dims")
     spans = item_spans(shape.items if isinstance(shape, ListValue) else shape)
     return tuple(_dimension(item, span) for item, span in zip(items, spans, strict=True))
 
@@ -190,7 +201,7 @@ def _index_map(
         return why(value)
     arity = arity_of(machine, value)
     node = target.node
-    text = ast.unparse(node) if isinstance(node, ast.Lambda) else node.name
+    text = written(node) if isinstance(node, ast.Lambda) else node.name
     return IndexMap(
         text,
         arity,
@@ -321,4 +332,6 @@ def spec_list(
     items = items_of(value)
     if items is None:
         return why(value.items if isinstance(value, ListValue) else value)
+    if len(items) > _MOST_SPECS:
+        return Unknown(f"there are {len(items)} specs")
     return SpecList(tuple(block_spec(machine, item, grid_rank, prefetch) for item in items), span)

@@ -17,8 +17,10 @@ from .expressions import (
     evaluate,
     iterable_items,
     make_function,
+    turning,
 )
 from .machine import Frame, Machine
+from .texts import written
 from .values import (
     MISSING,
     Class,
@@ -115,7 +117,7 @@ def extend(machine: Machine, target: ListValue, value: Value) -> None:
         known = iterable_items(machine, added)
         added = known if known is not None else machine.fresh(describe(value), "its length is not known")
     joined = machine.lift(
-        lambda left, right: operators._concatenated(machine, left, right), machine.settled(target.items), added
+        lambda left, right: operators.concatenated(machine, left, right), machine.settled(target.items), added
     )
     machine.journal.write(target, "items", joined)
 
@@ -230,16 +232,17 @@ def branch(
 def _for(machine: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> Flow:
     source = evaluate(machine, node.iter, frame)
     items = iterable_items(machine, source)
-    if items is None:
-        element = Opaque(ast.unparse(node.target), f"changes in a loop over `{describe(source)}`")
-        return _unknown_loop(machine, node.body, frame, lambda: assign(machine, node.target, element, frame))
-    for item in items:
-        assign(machine, node.target, item, frame)
-        flow = execute(machine, node.body, frame)
-        if flow is Flow.BREAK:
-            return Flow.NORMAL
-        if flow in (Flow.RETURN, Flow.RAISE):
-            return flow
+    with turning(machine, len(items) if items is not None else 1) as are_few:
+        if items is None or not are_few:
+            element = Opaque(written(node.target), f"changes in a loop over `{describe(source)}`")
+            return _unknown_loop(machine, node.body, frame, lambda: assign(machine, node.target, element, frame))
+        for item in items:
+            assign(machine, node.target, item, frame)
+            flow = execute(machine, node.body, frame)
+            if flow is Flow.BREAK:
+                return Flow.NORMAL
+            if flow in (Flow.RETURN, Flow.RAISE):
+                return flow
     return execute(machine, node.orelse, frame)
 
 
@@ -329,7 +332,7 @@ def _match(machine: Machine, node: ast.Match, frame: Frame) -> Flow:
             continue
         if outcome is True:
             return execute(machine, case.body, frame)
-        condition = operators.machine_condition(machine, f"{describe(subject)} matches {ast.unparse(case.pattern)}")
+        condition = operators.machine_condition(machine, f"{describe(subject)} matches {written(case.pattern)}")
         rest = ast.copy_location(ast.Match(subject=node.subject, cases=node.cases[node.cases.index(case) + 1 :]), node)
         return branch(
             machine,

@@ -486,8 +486,10 @@ def _lower_bound_of_atom(atom: Atom, facts: Facts) -> int | None:
 
 
 def _upper_bound_of_atom(atom: Atom, facts: Facts) -> int | None:
-    negated = negate(_of_atom(atom))
-    known = [-bound for value, bound in facts.at_least if value == negated]
+    known: list[int] = []
+    if facts.at_least:
+        negated = negate(_of_atom(atom))
+        known = [-bound for value, bound in facts.at_least if value == negated]
     match atom:
         case Modulo(_, int(divisor)) if divisor > 0:
             known.append(divisor - 1)

@@ -15,6 +15,7 @@ from ..array_types import (
     dtype_name,
     indexed_shape,
     is_array_like,
+    length_of,
     matmul_shape,
     promote,
     shape_tuple,
@@ -23,6 +24,7 @@ from ..calling import Arguments, apply, invoke
 from ..expressions import under_both
 from ..machine import Machine
 from ..operators import truth
+from ..texts import written
 from ..values import (
     MISSING,
     Array,
@@ -90,9 +92,8 @@ def _like(machine: Machine, arguments: Arguments) -> Value:
 
 def describe_callee(arguments: Arguments) -> str:
     """The written name of the function that is called."""
-    import ast
 
-    return "" if arguments.node is None else ast.unparse(arguments.node.func)
+    return "" if arguments.node is None else written(arguments.node.func)
 
 
 def _unary(machine: Machine, arguments: Arguments) -> Value:
@@ -219,8 +220,8 @@ def _arange(machine: Machine, arguments: Arguments) -> Value:
     size: Value = Opaque("arange", "its length is not known")
     if len(values) == 1 and isinstance(values[0], int | Expression):
         size = values[0]
-    elif values and all(isinstance(value, int) for value in values):
-        size = len(range(*values[:3]))
+    elif values and all(isinstance(value, int) for value in values) and 0 not in values[2:3]:
+        size = length_of(range(*values[:3]))
     return Array((size,), "int32" if dtype is None else dtype_name(dtype))
 
 
@@ -362,7 +363,9 @@ def _typeof(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _cond(machine: Machine, arguments: Arguments) -> Value:
-    predicate, when_true, when_false, *operands = arguments.positional or (None, None, None)
+    if len(arguments.positional) < 3:
+        return unknown_call(machine, "cond", arguments)
+    predicate, when_true, when_false, *operands = arguments.positional
     outcome = truth(machine.settled(predicate)) if not hasattr(predicate, "when_true") else None
     if isinstance(outcome, bool):
         return invoke(machine, when_true if outcome else when_false, tuple(operands), {}, None, arguments.frame)
@@ -419,7 +422,9 @@ def _carried(machine: Machine, start: Value) -> Value:
 
 
 def _tree_map(machine: Machine, arguments: Arguments) -> Value:
-    function, tree, *others = arguments.positional or (None, None)
+    if len(arguments.positional) < 2:
+        return unknown_call(machine, "tree.map", arguments)
+    function, tree, *others = arguments.positional
     return _map_tree(machine, arguments, function, machine.settled(tree), tuple(map(machine.settled, others)))
 
 

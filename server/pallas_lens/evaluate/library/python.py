@@ -8,8 +8,9 @@ from typing import Final
 
 from ...model import symbolic
 from ...model.symbolic import Expression
+from ..array_types import length_of
 from ..calling import Arguments, apply, invoke
-from ..expressions import LONGEST_STRING, UNROLL_LIMIT, iterable_items, shape_symbols, unpack
+from ..expressions import LONGEST_STRING, UNROLL_LIMIT, iterable_items, shape_symbols, turning, unpack
 from ..machine import Machine
 from ..operators import as_integer, binary, compare, truth
 from ..statements import extend
@@ -136,7 +137,7 @@ def _range(machine: Machine, arguments: Arguments, *values: Value) -> Value:
             numbers = range(*values)
         except ValueError:
             return unknown_call(machine, "range", arguments)
-        if len(numbers) <= UNROLL_LIMIT:
+        if length_of(numbers) <= UNROLL_LIMIT:
             return tuple(numbers)
     return Opaque(f"range({', '.join(map(describe, values))})", "the number of turns is not known or large")
 
@@ -166,9 +167,10 @@ def _map(machine: Machine, arguments: Arguments) -> Value:
         return unknown_call(machine, "map", arguments)
     function, source = arguments.positional
     items = iterable_items(machine, machine.settled(source))
-    if items is None:
-        return ListValue(unknown_call(machine, "map", arguments))
-    return tuple(invoke(machine, function, (item,), {}, None, arguments.frame) for item in items)
+    with turning(machine, len(items) if items is not None else 1) as are_few:
+        if items is None or not are_few:
+            return ListValue(unknown_call(machine, "map", arguments))
+        return tuple([invoke(machine, function, (item,), {}, None, arguments.frame) for item in items])
 
 
 def _extreme(name: str) -> Callable[..., Value]:
