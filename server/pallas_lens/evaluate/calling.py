@@ -292,15 +292,15 @@ def bind(machine: Machine, function: Function, arguments: Arguments) -> dict[str
         elif name in keywords:
             bound[name] = keywords.pop(name)
         elif arguments.rest is not None:
-            bound[name] = Opaque(name, arguments.rest)
+            bound[name] = machine.fresh(name, arguments.rest)
         else:
             default = index - (len(names) - len(function.defaults))
             if default >= 0:
                 bound[name] = function.defaults[default]
                 if arguments.open_keywords:
-                    bound[name] = Opaque(name, f"`{name}` may be among the keyword arguments")
+                    bound[name] = machine.fresh(name, f"`{name}` may be among the keyword arguments")
             else:
-                bound[name] = Opaque(name, f"`{name}` is not given")
+                bound[name] = machine.fresh(name, f"`{name}` is not given")
     if node.vararg is not None:
         extra = tuple(given[len(names) :])
         if arguments.rest is not None:
@@ -314,7 +314,7 @@ def bind(machine: Machine, function: Function, arguments: Arguments) -> dict[str
         elif parameter.arg in defaults and not arguments.open_keywords:
             bound[parameter.arg] = defaults[parameter.arg]
         else:
-            bound[parameter.arg] = Opaque(parameter.arg, f"`{parameter.arg}` is not given")
+            bound[parameter.arg] = machine.fresh(parameter.arg, f"`{parameter.arg}` is not given")
     if node.kwarg is not None:
         bound[node.kwarg.arg] = DictValue(keywords, arguments.open_keywords, dict(arguments.keyword_spans))
     return bound
@@ -375,6 +375,7 @@ def start_kernel(machine: Machine, callable_: KernelCallable, arguments: Argumen
             operands,
             arguments.span,
             arguments.keywords,
+            dict(machine.ranks),
         )
     )
     return results_of(machine, callable_)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from ..model.kernel_body import KernelBody
 from ..model.kernel_call import KernelCall
@@ -180,10 +182,12 @@ def _decorators(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> li
 
 
 def _parameter(machine: Machine, parameter: ast.arg) -> Opaque:
+    # Fresh, so that a parameter of an inner function is not taken for one of the same name outside.
+    made = machine.fresh(parameter.arg, f"`{parameter.arg}` comes from the caller")
     rank = _annotated_rank(parameter.annotation)
     if rank is not None:
-        machine.ranks[parameter.arg] = rank
-    return Opaque(parameter.arg, f"`{parameter.arg}` comes from the caller")
+        machine.ranks[made.text] = rank
+    return made
 
 
 def _annotated(machine: Machine, parameter: ast.arg, frame: Frame) -> Instance | None:
@@ -203,10 +207,17 @@ def _annotated(machine: Machine, parameter: ast.arg, frame: Frame) -> Instance |
     )
 
 
+_JAXTYPING: Final = re.compile(
+    r"(?:\w+\.)*(?:(?:Float|Int|UInt|Bool|Shaped|Num|Inexact|Real|Complex|BFloat|Integer)\w*|Key)"
+)
+
+
 def _annotated_rank(annotation: ast.expr | None) -> int | None:
     """The rank that a jaxtyping annotation states: ``Float[Array, "m k"]`` has 2."""
     match annotation:
-        case ast.Subscript(slice=ast.Tuple(elts=[_, ast.Constant(value=str() as dims)])):
+        case ast.Subscript(value=kind, slice=ast.Tuple(elts=[_, ast.Constant(value=str() as dims)])):
+            if not _JAXTYPING.fullmatch(written(kind)):
+                return None
             words = dims.split()
             if any("..." in word or word.startswith(("*", "#*")) for word in words):
                 return None

@@ -27,6 +27,7 @@ from ..model.symbolic import Expression, Integer
 from ..model.unknown import Unknown
 from .bodies import FollowedBody, follow_body, read_whole, target_of
 from .calling import arity_of
+from .expressions import shape_symbols
 from .machine import Machine, Started
 from .projection import project
 from .recording import array_type
@@ -121,7 +122,16 @@ def _project_started(started: Started, assumed: dict[Hashable, bool], seen: dict
     operands = started.operands
     if isinstance(operands, tuple):
         operands = tuple(project(item, assumed, seen) for item in operands)
-    return Started(projected, assumed, started.facts, started.depth, operands, started.operands_span, started.keywords)
+    return Started(
+        projected,
+        assumed,
+        started.facts,
+        started.depth,
+        operands,
+        started.operands_span,
+        started.keywords,
+        started.ranks,
+    )
 
 
 class _Extraction:
@@ -277,6 +287,9 @@ class _Extraction:
                     self.note(f"{name}[{index}].index_map", spec.index_map)
         return specs
 
+    def _array(self, value: Value) -> ArrayType | Unknown:
+        return _array(value, self.started.ranks)
+
     def _out_shape(self) -> tuple[Value, Span | None]:
         for name in ("out_shape", "out_type"):
             value, span = self.part(name)
@@ -309,7 +322,7 @@ class _Extraction:
                 Operand(
                     _operand_name(value, f"prefetch[{index}]"),
                     Role.PREFETCH,
-                    _array(value),
+                    self._array(value),
                     None,
                     MemorySpace.SMEM,
                     _item_span(self.started.operands_span),
@@ -332,7 +345,7 @@ class _Extraction:
                 Operand(
                     _operand_name(value, f"inputs[{index}]"),
                     Role.INPUT,
-                    _array(value),
+                    self._array(value),
                     spec,
                     _space_of(spec, value),
                     spec.span if isinstance(spec, BlockSpec) else None,
@@ -365,7 +378,7 @@ class _Extraction:
                 Operand(
                     f"outputs[{index}]",
                     Role.OUTPUT,
-                    _array(leaf),
+                    self._array(leaf),
                     spec,
                     _space_of(spec, leaf),
                     spec.span if isinstance(spec, BlockSpec) else None,
@@ -395,7 +408,7 @@ class _Extraction:
                 Operand(
                     _operand_name(value, f"outputs[{index}]"),
                     Role.OUTPUT,
-                    _array(value),
+                    self._array(value),
                     spec,
                     _space_of(spec, value),
                     spec.span if isinstance(spec, BlockSpec) else None,
@@ -431,7 +444,7 @@ class _Extraction:
             Operand(
                 _operand_name(item, f"scratch[{index}]"),
                 Role.SCRATCH,
-                _array(item),
+                self._array(item),
                 None,
                 item.memory_space
                 if isinstance(item, Ref) and item.memory_space is not None
@@ -626,7 +639,7 @@ def _operand_name(value: Value, otherwise: str) -> str:
     return value.text if isinstance(value, Opaque) else otherwise
 
 
-def _array(value: Value) -> ArrayType | Unknown:
+def _array(value: Value, ranks: dict[str, Value]) -> ArrayType | Unknown:
     if value is MISSING:
         return Unknown("the call of the kernel was not found")
     if isinstance(value, ScratchValue):
@@ -638,7 +651,10 @@ def _array(value: Value) -> ArrayType | Unknown:
     if isinstance(value, Array | Ref | bool | int | float | Expression):
         return array_type(value)
     if isinstance(value, Opaque):
-        return ArrayType(Unknown(value.reason), Unknown(value.reason))
+        rank = ranks.get(value.text)
+        unknown = Unknown(value.reason)
+        shape = shape_symbols(value, rank) if isinstance(rank, int) else None
+        return ArrayType(unknown if shape is None else shape, unknown)
     if _is_tree(value):
         return Unknown("it is a tree of arrays")
     return why(value)
@@ -666,7 +682,7 @@ def _scratch_operand(name: str, value: Value) -> Operand:
                 value.span,
                 semaphore=value.semaphore,
             )
-        return Operand(name, Role.SCRATCH, _array(value), None, value.space, value.span)
+        return Operand(name, Role.SCRATCH, _array(value, {}), None, value.space, value.span)
     if isinstance(value, External) and ".SemaphoreType." in value.path:
         kind = value.path.rpartition(".")[2].lower()
         return Operand(name, Role.SCRATCH, Unknown("a semaphore"), None, MemorySpace.SEMAPHORE, None, semaphore=kind)

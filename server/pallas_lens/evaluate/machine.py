@@ -55,6 +55,8 @@ class Started:
     operands: tuple[Value, ...] | Opaque | None = None
     operands_span: Span | None = None
     keywords: dict[str, Value] = field(default_factory=dict)
+    ranks: dict[str, Value] = field(default_factory=dict)
+    """The ranks of arrays that the program has told by then, as ``m, k = x.shape`` does."""
 
 
 @dataclass(slots=True)
