@@ -144,6 +144,11 @@ def shape_tuple(value: Value) -> tuple[Value, ...] | Opaque:
             return items if isinstance(items, tuple) else Opaque(describe(value), "the shape could not be followed")
 
 
+def shape_symbols(array: Opaque, rank: int) -> tuple[Value, ...]:
+    """The dims of an array of known rank, as symbols."""
+    return tuple(symbolic.symbol(f"{array.text}.shape[{axis}]", 0) for axis in range(rank))
+
+
 def indexed_shape(shape: tuple[Value, ...] | Opaque, index: Value) -> tuple[Value, ...] | Opaque:
     """The shape of ``x[index]`` for basic indexing; Opaque where an index is an array or not followed."""
     if isinstance(shape, Opaque):

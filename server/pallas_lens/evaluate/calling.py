@@ -13,7 +13,6 @@ from ..model.unknown import Unknown
 from .array_types import dtype_name, is_array_like, shape_tuple
 from .lexical import is_generator
 from .machine import DEPTH_LIMIT, Frame, Machine, Started
-from .texts import written
 from .values import (
     MISSING,
     Array,
@@ -78,45 +77,96 @@ def call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
     from .expressions import evaluate
 
     callee = evaluate(machine, node.func, frame)
-    arguments = evaluate_arguments(machine, node, frame)
+    written_arguments = _evaluate_arguments(machine, node, frame)
     is_own = "\0" not in frame.anchor
     if is_own:
         machine.calls.append((machine.span(node, frame), machine.span(node.func, frame)))
-    result = machine.lift(lambda function: apply(machine, function, arguments), callee)
-    if is_own:
-        machine.calls.pop()
+    try:
+        # An argument list whose length hangs on a condition makes one call for each outcome.
+        result = machine.lift(
+            lambda function, *starred: apply(machine, function, written_arguments.with_contents(starred)),
+            callee,
+            *written_arguments.starred,
+        )
+    finally:
+        if is_own:
+            machine.calls.pop()
     if machine.recorder is not None:
+        arguments = written_arguments.with_contents(tuple(map(machine.settled, written_arguments.starred)))
         _record_call(machine, node, frame, callee, arguments, result)
     return result
 
 
-def evaluate_arguments(machine: Machine, node: ast.Call, frame: Frame) -> Arguments:
-    """Evaluate the arguments of ``node`` from left to right."""
-    from .expressions import evaluate
+@dataclass(frozen=True, slots=True, eq=False)
+class _WrittenArguments:
+    """The arguments of one call as written; what stands behind a star is kept apart in ``starred``.
 
-    positional: list[Value] = []
-    spans: list[Span | None] = []
-    rest: str | None = None
+    ``positional`` holds (value, span, is starred); a starred one has no value there.
+    """
+
+    positional: tuple[tuple[Value, Span, bool], ...]
+    starred: tuple[Value, ...]
+    keywords: dict[str, Value]
+    keyword_spans: dict[str, Span]
+    is_open: bool
+    node: ast.Call
+    frame: Frame
+    span: Span
+
+    def with_contents(self, starred: tuple[Value, ...]) -> Arguments:
+        """The arguments as the function sees them, with ``starred`` in the places of the starred ones."""
+        positional: list[Value] = []
+        spans: list[Span | None] = []
+        rest: str | None = None
+        contents = iter(starred)
+        for value, span, is_starred in self.positional:
+            if rest is not None:
+                break
+            if not is_starred:
+                positional.append(value)
+                spans.append(span)
+                continue
+            items = next(contents)
+            if isinstance(items, tuple):
+                positional.extend(items)
+                spans.extend([span] * len(items))
+            else:
+                rest = _unknown_length(items)
+        return Arguments(
+            tuple(positional),
+            self.keywords,
+            tuple(spans),
+            self.keyword_spans,
+            rest,
+            self.is_open,
+            self.node,
+            self.frame,
+            self.span,
+        )
+
+
+def _unknown_length(items: Value) -> str:
+    match items:
+        case Opaque(_, reason):
+            return reason
+        case Guarded(_, text):
+            return f"depends on `{text}`"
+        case _:
+            return f"the length of `*{describe(items)}` is not known"
+
+
+def _evaluate_arguments(machine: Machine, node: ast.Call, frame: Frame) -> _WrittenArguments:
+    """Evaluate the arguments of ``node`` from left to right."""
+    from .expressions import evaluate, starred_items
+
+    positional: list[tuple[Value, Span, bool]] = []
+    starred: list[Value] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
-            inner = evaluate(machine, argument.value, frame)
-            contents = machine.settled(inner.items) if isinstance(inner, ListValue) else inner
-            if isinstance(contents, Guarded):
-                contents = _starred_contents(machine, contents)
-            if isinstance(contents, tuple) and rest is None:
-                positional.extend(contents)
-                spans.extend([machine.span(argument, frame)] * len(contents))
-            elif rest is None:
-                rest = (
-                    contents.reason
-                    if isinstance(contents, Opaque)
-                    else f"the length of `{written(argument)}` is not known"
-                )
-            continue
-        value = evaluate(machine, argument, frame)
-        if rest is None:
-            positional.append(value)
-            spans.append(machine.span(argument, frame))
+            starred.append(starred_items(machine, evaluate(machine, argument.value, frame)))
+            positional.append((None, machine.span(argument, frame), True))
+        else:
+            positional.append((evaluate(machine, argument, frame), machine.span(argument, frame), False))
     keywords: dict[str, Value] = {}
     keyword_spans: dict[str, Span] = {}
     is_open = False
@@ -133,13 +183,16 @@ def evaluate_arguments(machine: Machine, node: ast.Call, frame: Frame) -> Argume
                     keyword_spans[key] = value.key_spans.get(key, machine.span(keyword.value, frame))
         else:
             is_open = True
-    return Arguments(
-        tuple(positional), keywords, tuple(spans), keyword_spans, rest, is_open, node, frame, machine.span(node, frame)
+    return _WrittenArguments(
+        tuple(positional),
+        tuple(starred),
+        keywords,
+        keyword_spans,
+        is_open,
+        node,
+        frame,
+        machine.span(node, frame),
     )
-
-
-def _starred_contents(machine: Machine, guarded: Guarded) -> Value:
-    return Opaque(f"*({guarded.text})", f"depends on `{guarded.text}`")
 
 
 def apply(machine: Machine, callee: Value, arguments: Arguments) -> Value:
@@ -350,7 +403,10 @@ def arity_of(machine: Machine, value: Value) -> Arity | Unknown:
                     most = min(most, min(named))
                 elif named:
                     most = min(named)
-            return Arity(max(0, least), None if most is None else max(0, most - len(bound)))
+            if most is None:
+                return Arity(max(0, least), None)
+            most = max(0, most - len(bound))
+            return Arity(min(max(0, least), most), most)
         case Opaque(_, reason):
             return Unknown(reason)
         case Guarded():
@@ -422,7 +478,6 @@ __all__ = [
     "arity_of",
     "bind",
     "call",
-    "evaluate_arguments",
     "invoke",
     "invoke_function",
     "run",

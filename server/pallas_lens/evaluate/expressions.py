@@ -12,7 +12,7 @@ from ..model import symbolic
 from ..model.kernel_body import OperationKind
 from ..model.symbolic import Expression
 from . import operators
-from .array_types import DynamicSlice, array_of, indexed_shape, is_array_like
+from .array_types import DynamicSlice, array_of, indexed_shape, is_array_like, shape_symbols
 from .attributes import attribute
 from .calling import call
 from .machine import Frame, Machine
@@ -28,6 +28,7 @@ from .values import (
     External,
     Function,
     Guarded,
+    Instance,
     ListValue,
     Opaque,
     Ref,
@@ -105,8 +106,7 @@ def _tuple(machine: Machine, node: ast.Tuple | ast.List, frame: Frame) -> Value:
     for element in node.elts:
         if isinstance(element, ast.Starred):
             inner = evaluate(machine, element.value, frame)
-            contents = inner.items if isinstance(inner, ListValue) else inner
-            contents = machine.settled(contents)
+            contents = starred_items(machine, inner)
             if isinstance(contents, Guarded):
                 return _starred_under_condition(machine, node, frame, contents)
             if isinstance(contents, tuple):
@@ -120,6 +120,25 @@ def _tuple(machine: Machine, node: ast.Tuple | ast.List, frame: Frame) -> Value:
         spans.append(machine.span(element, frame))
     made = SpannedTuple.of(items, spans, machine.span(node, frame))
     return ListValue(made) if isinstance(node, ast.List) else made
+
+
+def starred_items(machine: Machine, value: Value) -> Value:
+    """What ``*value`` puts into a list: a tuple, a Guarded of tuples, or what is not known."""
+
+    def items(one: Value) -> Value:
+        match one:
+            case ListValue(items=contents):
+                return machine.settled(contents)
+            case Instance(class_=class_, fields=fields) if class_.kind == "namedtuple":
+                return tuple(fields.get(name) for name, _ in class_.fields)
+            case ShapeOf(array) if (rank := machine.rank(array.text)) is not None:
+                return shape_symbols(array, rank)
+            case DictValue(entries, False) if MISSING not in entries.values():
+                return tuple(entries)
+            case _:
+                return one
+
+    return machine.lift(items, value)
 
 
 def _starred_under_condition(machine: Machine, node: ast.Tuple | ast.List, frame: Frame, guarded: Guarded) -> Value:
@@ -456,11 +475,6 @@ def _shape_item(machine: Machine, array: Opaque, index: Value, text: str) -> Val
     if rank is not None and isinstance(index, slice):
         return _item(machine, shape_symbols(array, rank), index, text)
     return Opaque(f"{array.text}.shape[{_index_text(index)}]", array.reason)
-
-
-def shape_symbols(array: Opaque, rank: int) -> tuple[Value, ...]:
-    """The dims of an array of known rank, as symbols."""
-    return tuple(symbolic.symbol(f"{array.text}.shape[{axis}]", 0) for axis in range(rank))
 
 
 def _call(machine: Machine, node: ast.Call, frame: Frame) -> Value:

@@ -25,9 +25,9 @@ from ..model.kernel_call import (
 from ..model.span import Span
 from ..model.symbolic import Expression, Integer
 from ..model.unknown import Unknown
+from .array_types import dtype_name, shape_symbols
 from .bodies import FollowedBody, follow_body, read_whole, target_of
 from .calling import arity_of
-from .expressions import shape_symbols
 from .machine import Machine, Started
 from .projection import project
 from .recording import array_type
@@ -340,7 +340,9 @@ class _Extraction:
         number = len(specs) if specs is not None else len(values or ())
         for index in range(number):
             value = values[index] if values is not None and index < len(values) else MISSING
-            spec = specs[index] if specs is not None else None
+            spec: BlockSpec | Unknown | None = in_specs if isinstance(in_specs, Unknown) else None
+            if specs is not None:
+                spec = specs[index]
             made.append(
                 Operand(
                     _operand_name(value, f"inputs[{index}]"),
@@ -644,8 +646,6 @@ def _array(value: Value, ranks: dict[str, Value]) -> ArrayType | Unknown:
         return Unknown("the call of the kernel was not found")
     if isinstance(value, ScratchValue):
         shape = items_of(value.shape)
-        from .array_types import dtype_name
-
         named = dtype_name(value.dtype)
         return array_type(Array(shape if shape is not None else Opaque("shape", why(value.shape).reason), named))
     if isinstance(value, Array | Ref | bool | int | float | Expression):

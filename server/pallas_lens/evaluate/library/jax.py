@@ -18,6 +18,7 @@ from ..array_types import (
     length_of,
     matmul_shape,
     promote,
+    shape_symbols,
     shape_tuple,
 )
 from ..calling import Arguments, apply, invoke
@@ -60,8 +61,6 @@ def _dims(machine: Machine, shape: Value) -> tuple[Value, ...] | Opaque:
     if isinstance(shape, ShapeOf):
         rank = machine.rank(shape.array.text)
         if rank is not None:
-            from ..expressions import shape_symbols
-
             return shape_symbols(shape.array, rank)
     if isinstance(shape, ListValue):
         shape = machine.settled(shape.items)

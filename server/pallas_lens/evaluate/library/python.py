@@ -8,9 +8,9 @@ from typing import Final
 
 from ...model import symbolic
 from ...model.symbolic import Expression
-from ..array_types import length_of
+from ..array_types import length_of, shape_symbols
 from ..calling import Arguments, apply, invoke
-from ..expressions import LONGEST_STRING, UNROLL_LIMIT, iterable_items, shape_symbols, turning, unpack
+from ..expressions import LONGEST_STRING, UNROLL_LIMIT, iterable_items, turning, unpack
 from ..machine import Machine
 from ..operators import as_integer, binary, compare, truth
 from ..statements import extend
