@@ -58,6 +58,8 @@ def attribute(machine: Machine, owner: Value, name: str) -> Value:
                 return Opaque(f"{text}.{name}", reason)
             minimum = 0 if name in ("ndim", "size", "itemsize") else None
             return Opaque(f"{text}.{name}", reason, minimum)
+        case Instance(class_) if class_.kind == "namedtuple" and name in ("_replace", "_asdict"):
+            return BoundExternal(owner, name)
         case Instance(class_, fields):
             if name in fields:
                 return machine.settled(fields[name])

@@ -24,6 +24,7 @@ from .values import (
     External,
     Function,
     Guarded,
+    Instance,
     KernelCallable,
     ListValue,
     MemorySpaceValue,
@@ -225,6 +226,13 @@ def apply(machine: Machine, callee: Value, arguments: Arguments) -> Value:
             return instantiate(machine, callee, arguments)
         case KernelCallable():
             return start_kernel(machine, callee, arguments)
+        case Instance(class_=class_):
+            from .attributes import attribute, class_attribute
+
+            if isinstance(class_attribute(machine, class_, "__call__"), Function):
+                return apply(machine, attribute(machine, callee, "__call__"), arguments)
+            text = f"{class_.node.name}(…)({_arguments_text(arguments)})"
+            return machine.fresh(text, f"an object of `{class_.node.name}` cannot be called")
         case MemorySpaceValue(space):
             shape, dtype = arguments.get(0, "shape"), arguments.get(1, "dtype")
             return ScratchValue(shape, dtype, space, arguments.span)

@@ -18,7 +18,7 @@ from .bodies import FollowedBody, follow_again, moved
 from .calling import run
 from .expressions import evaluate, look_up, make_function
 from .extraction import worlds
-from .lexical import EntryFunction, FunctionNode, outline
+from .lexical import EntryFunction, FunctionNode, outline, stored_attributes
 from .machine import Frame, Machine, OutOfBudget
 from .module import Module, Reads
 from .statements import execute
@@ -161,10 +161,10 @@ def _parameters(
     if owner is not None and (arguments.posonlyargs or arguments.args):
         first = (*arguments.posonlyargs, *arguments.args)[0].arg
         if not any(written(decorator) == "staticmethod" for decorator in _decorators(function.node)):
-            fields = {
-                name: Opaque(f"{first}.{name}", f"`{name}` is set when the object is made") for name, _ in owner.fields
-            }
-            bound[first] = Instance(owner, {**fields})
+            names = (*(name for name, _ in owner.fields), *stored_attributes(owner.node))
+            bound[first] = Instance(
+                owner, {name: Opaque(f"{first}.{name}", f"`{name}` is set when the object is made") for name in names}
+            )
     if entry.kind == "generic":
         return bound, ""
     if entry.kind == "call" or entry.kind == "defaults":
@@ -275,7 +275,7 @@ def _collect(
 ) -> list[tuple[Span, Specialised, tuple[tuple[int, FollowedBody], ...]]]:
     called = {id(started.callable) for started in machine.started if started.operands is not None}
     own = _own_nodes_span(entry)
-    found: dict[Span, list[tuple[tuple[KernelCall, ...], FollowedBody | None]]] = {}
+    found: dict[Span, list[tuple[int, tuple[KernelCall, ...], FollowedBody | None]]] = {}
     position = 0
     while position < len(machine.started):
         started = machine.started[position]
@@ -297,9 +297,11 @@ def _collect(
             machine.recorder = None
             continue
         called |= {id(later.callable) for later in machine.started[before:] if later.operands is not None}
-        found.setdefault(span, []).append((calls, followed))
+        found.setdefault(span, []).append((started.depth, calls, followed))
     made: list[tuple[Span, Specialised, tuple[tuple[int, FollowedBody], ...]]] = []
-    for span, variants in found.items():
+    for span, reached in found.items():
+        # A call that the function makes itself comes before one that it makes by calling itself.
+        variants = [(calls, followed) for _, calls, followed in sorted(reached, key=lambda one: one[0])]
         if entry.kind in ("generic", "defaults"):
             # The same site reached twice in one reading of the program: more worlds of it.
             made.append((span, *_specialised(entry.specialisation, reading, variants)))

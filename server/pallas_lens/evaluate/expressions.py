@@ -130,7 +130,7 @@ def starred_items(machine: Machine, value: Value) -> Value:
             case ListValue(items=contents):
                 return machine.settled(contents)
             case Instance(class_=class_, fields=fields) if class_.kind == "namedtuple":
-                return tuple(fields.get(name) for name, _ in class_.fields)
+                return tuple([fields.get(name) for name, _ in class_.fields])
             case ShapeOf(array) if (rank := machine.rank(array.text)) is not None:
                 return shape_symbols(array, rank)
             case DictValue(entries, False) if MISSING not in entries.values():
@@ -623,6 +623,8 @@ def unpack(machine: Machine, elements: list[ast.expr], value: Value) -> list[Val
     starred = next((index for index, element in enumerate(elements) if isinstance(element, ast.Starred)), None)
     value = machine.settled(value)
     items: Value = machine.settled(value.items) if isinstance(value, ListValue) else value
+    if isinstance(items, Instance) and items.class_.kind == "namedtuple":
+        items = starred_items(machine, items)
     if isinstance(items, ShapeOf):
         if starred is None:
             machine.journal.write(machine.ranks, items.array.text, len(elements))

@@ -164,3 +164,17 @@ def _passes_number(node: ast.Call) -> bool:
 
 def _called_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def stored_attributes(node: ast.ClassDef) -> tuple[str, ...]:
+    """The attributes that methods of a class set on their first parameter, ``self`` by custom."""
+    names: dict[str, None] = {}
+    for method in node.body:
+        if not isinstance(method, FunctionNode) or not (method.args.posonlyargs or method.args.args):
+            continue
+        first = (*method.args.posonlyargs, *method.args.args)[0].arg
+        for part in ast.walk(method):
+            match part:
+                case ast.Attribute(value=ast.Name(id=owner), attr=name, ctx=ast.Store()) if owner == first:
+                    names[name] = None
+    return tuple(names)

@@ -114,7 +114,7 @@ class Machine:
         text = text if len(text) <= 60 else text[:57] + "..."
         count = self.names_used.get(text, 0)
         self.names_used[text] = count + 1
-        return Opaque(text if count == 0 else f"{text} #{count + 1}", reason)
+        return Opaque(text if count == 0 else f"{text}#{count + 1}", reason)
 
     def span(self, node: ast.AST, frame: Frame) -> Span:
         """Where ``node`` stands, relative to the statement that ``frame`` runs."""

@@ -308,6 +308,8 @@ def _identity(machine: Machine, symbol: str, left: Value, right: Value) -> Value
     if known is not None:
         return known != negated
     text = f"{describe(left)} is {describe(right)}"
+    if "…" in text:
+        return machine_condition(machine, text)
     return Condition(("is", text), text, negated)
 
 
@@ -328,6 +330,8 @@ def _membership(machine: Machine, symbol: str, left: Value, right: Value) -> Val
     if isinstance(left, str) and isinstance(right, str):
         return (left in right) != negated
     text = f"{describe(left)} in {describe(right)}"
+    if "…" in text:
+        return machine_condition(machine, text)
     return Condition(("in", text), text, negated)
 
 
@@ -350,6 +354,8 @@ def _same_value(left: Value, right: Value) -> bool | None:
         return None if None in outcomes else True
     if isinstance(left, Instance | Class | Function | Partial | KernelCallable) and left is right:
         return True
+    if isinstance(left, Instance) and isinstance(right, Instance) and left.class_.kind == right.class_.kind == "enum":
+        return _same_member(left, right)
     if isinstance(left, Opaque) and isinstance(right, Opaque) and left == right:
         return True
     if (left is None and isinstance(right, _NEVER_NONE)) or (right is None and isinstance(left, _NEVER_NONE)):
@@ -358,6 +364,19 @@ def _same_value(left: Value, right: Value) -> bool | None:
 
 
 _NEVER_NONE: Final = (Array, Ref, Instance, Class, Function, Partial, tuple, ListValue, DictValue)
+
+
+def _same_member(left: Instance, right: Instance) -> bool | None:
+    """Whether two enum members are one; names of equal value are names of one member."""
+    if left.class_.node is not right.class_.node:
+        return None
+    if left.fields["name"] == right.fields["name"]:
+        return True
+    first, second = left.fields["value"], right.fields["value"]
+    if isinstance(first, Opaque) and isinstance(second, Opaque):
+        # What is written as enum.auto() differs from member to member.
+        return False
+    return _same_item(first, second)
 
 
 def _external_equals(left: Value, right: Value) -> bool | None:

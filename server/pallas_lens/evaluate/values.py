@@ -367,6 +367,8 @@ def _described(value: Value, depth: int) -> str:
             return name
         case Array():
             return "array"
+        case Instance(class_, fields) if class_.kind == "enum":
+            return f"{class_.node.name}.{fields.get('name')}"
         case Guarded(_, text):
             return f"(… if {text} else …)"
         case tuple():

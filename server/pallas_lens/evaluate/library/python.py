@@ -500,6 +500,10 @@ def method(machine: Machine, owner: Value, name: str, arguments: Arguments) -> V
                     return sum(outcomes)
         case str():
             return _string_method(machine, owner, name, arguments)
+        case Instance(class_, fields) if name == "_replace" and not arguments.open_keywords:
+            return Instance(class_, {**fields, **arguments.keywords})
+        case Instance(fields=fields) if name == "_asdict":
+            return DictValue(dict(fields))
         case Function() | Partial() | KernelCallable():
             # f.lower(...), f.trace(...), f.defvjp(...): what a transformed function offers besides being called.
             return machine.fresh(f"{describe(owner)}.{name}(…)", f"`.{name}` of a function is not followed")
