@@ -110,12 +110,18 @@ def _entries(document: Document) -> list[Entry]:
     generic: list[Entry] = []
     special: list[Entry] = []
     examples: list[Entry] = []
+    forwarding = {
+        function.node.name
+        for statement in document.statements
+        for function in outline(statement).functions
+        if function.forwards
+    }
     for statement in document.statements:
         lexical = outline(statement)
-        if lexical.loose_site:
+        if lexical.loose_site or (forwarding & lexical.names and not lexical.functions):
             generic.append(Entry(statement, None, "generic"))
         for function in lexical.functions:
-            if function.holds_site:
+            if function.holds_site or forwarding & function.names:
                 holders.append((statement, function))
                 generic.append(Entry(statement, function, "generic"))
                 if _has_telling_default(function):

@@ -81,7 +81,8 @@ def call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
     written_arguments = _evaluate_arguments(machine, node, frame)
     is_own = "\0" not in frame.anchor
     if is_own:
-        machine.calls.append((machine.span(node, frame), machine.span(node.func, frame)))
+        forwards = bool(node.args) and isinstance(node.args[0], ast.Starred)
+        machine.calls.append((machine.span(node, frame), machine.span(node.func, frame), forwards))
     try:
         # An argument list whose length hangs on a condition makes one call for each outcome.
         result = machine.lift(

@@ -25,6 +25,8 @@ class EntryFunction:
     names: frozenset[str]
     given_numbers: frozenset[str]
     """The functions that it calls with a number written in the call."""
+    forwards: bool = False
+    """It hands on its own arguments, the kernel among them: ``pl.pallas_call(*args, **kwargs)``."""
 
     @property
     def required_parameters(self) -> int:
@@ -45,7 +47,6 @@ class Lexical:
     names: frozenset[str]
     site_holders: frozenset[int]
     """``id`` of every function node that has a call site inside."""
-    sites: tuple[ast.Call, ...]
 
 
 def outline(statement: Statement) -> Lexical:
@@ -65,29 +66,35 @@ class _Walk:
     def __init__(self) -> None:
         self.functions: list[EntryFunction] = []
         self.site_holders: set[int] = set()
-        self.sites: list[ast.Call] = []
         self.loose_site = False
         self.names: set[str] = set()
         self.given_numbers: set[str] = set()
+        self.forwards = False
+
+    def found_site(self, enclosing: tuple[ast.AST, ...]) -> None:
+        self.site_holders.update(map(id, enclosing))
+        if not enclosing:
+            self.loose_site = True
 
     def visit(self, node: ast.AST, classes: tuple[str, ...], enclosing: tuple[ast.AST, ...]) -> None:
         if isinstance(node, ast.Name):
             self.names.add(node.id)
+            if _is_site(node):
+                self.found_site(enclosing)
             return
         if isinstance(node, ast.Attribute):
             self.names.add(node.attr)
         if isinstance(node, ast.Call) and _passes_number(node):
             self.given_numbers.add(_called_name(node.func))
         if _is_site(node):
-            if isinstance(node, ast.Call):
-                self.sites.append(node)
-            self.site_holders.update(map(id, enclosing))
-            if not enclosing:
-                self.loose_site = True
+            self.found_site(enclosing)
+        if isinstance(node, ast.Call) and _is_site(node.func):
+            self.forwards = self.forwards or bool(node.args and isinstance(node.args[0], ast.Starred))
         if isinstance(node, FunctionNode) and not enclosing:
             outer = self.names
             self.names = set()
             self.given_numbers = set()
+            self.forwards = False
             for child in ast.iter_child_nodes(node):
                 self.visit(child, classes, (node,))
             names = frozenset(self.names)
@@ -95,7 +102,7 @@ class _Walk:
             qualified = ".".join((*classes, node.name))
             holds_site = id(node) in self.site_holders
             numbers = frozenset(self.given_numbers)
-            self.functions.append(EntryFunction(node, qualified, classes, holds_site, names, numbers))
+            self.functions.append(EntryFunction(node, qualified, classes, holds_site, names, numbers, self.forwards))
             return
         if isinstance(node, ast.ClassDef) and not enclosing:
             classes = (*classes, node.name)
@@ -130,7 +137,6 @@ def _outline(tree: tuple[ast.stmt, ...]) -> Lexical:
         walk.loose_site,
         frozenset(walk.names),
         frozenset(walk.site_holders),
-        tuple(walk.sites),
     )
 
 
@@ -159,6 +165,7 @@ def _yields(node: FunctionNode) -> bool:
 
 def _passes_number(node: ast.Call) -> bool:
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    given += [item for one in given if isinstance(one, ast.Tuple | ast.List) for item in one.elts]
     return any(isinstance(one, ast.Constant) and type(one.value) in (int, float) for one in given)
 
 

@@ -90,8 +90,9 @@ class Machine:
     """Index maps of that call that were followed already; the function is kept so that its id stays its own."""
     specs_made: dict[tuple[int, int, int], tuple[Value, BlockSpec]] = field(default_factory=dict)
     """Specs of that call that are the same in all its worlds."""
-    calls: list[tuple[Span, Span]] = field(default_factory=list)
-    """The calls being followed whose text stands in the file analysed: the whole and the callee."""
+    calls: list[tuple[Span, Span, bool]] = field(default_factory=list)
+    """The calls being followed whose text stands in the file analysed: the whole, the callee, and whether the
+    first argument is handed on, as in ``call(*args)``."""
     turns: int = 1
     """How often the innermost loop body would be run by now, all loops around it unrolled."""
     nesting: int = 0

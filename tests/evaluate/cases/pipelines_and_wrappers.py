@@ -58,6 +58,9 @@ def run_kernel(body, x, *, grid, in_specs, **params):
         grid=grid,
         in_specs=in_specs,
         #: grid ?
+        #: [uses_the_wrapper] grid (2, 4)
+        #: [uses_the_wrapper] in 0 x ?? block (8, 128) at (grid0, grid1)
+        #: [uses_the_wrapper] semantics parallel, parallel
         compiler_params=pltpu.CompilerParams(**params),
     )(x)
 
@@ -70,3 +73,22 @@ def uses_the_wrapper(x):
         in_specs=[pl.BlockSpec((8, 128), lambda i, j: (i, j))],
         dimension_semantics=("parallel", "parallel"),
     )
+
+
+def forward(*args, **kwargs):
+    return pl.pallas_call(*args, **kwargs)
+
+
+class TestBase:
+    interpret = False
+
+    def pallas_call(self, *args, **kwargs):
+        return forward(*args, **kwargs, interpret=self.interpret)
+
+    def test_add(self, x):
+        return self.pallas_call(
+            lambda x_ref, o_ref: None,
+            out_shape=x,
+            #: kernel <lambda> takes 2
+            #: counts in 1, out 1, given 1
+        )(x)

@@ -154,9 +154,10 @@ def _kernel_callable(machine: Machine, arguments: Arguments, form: str, position
     if node is not None and frame is not None:
         span = machine.span(node, frame)
         callee = machine.span(node.func, frame)
-    if span.file is not None and machine.calls and _stands_in_analysed_file(machine, kernel):
-        # A wrapper of another file forwards to pallas_call: the call of the wrapper is the call site.
-        span, callee = machine.calls[-1]
+    is_foreign = span.file is not None and _stands_in_analysed_file(machine, kernel)
+    if machine.calls and (is_foreign or span == machine.calls[-1][0]):
+        # Where a wrapper hands on its own arguments, or stands in another file, its call is the call site.
+        span, callee, _ = next((one for one in reversed(machine.calls) if not one[2]), machine.calls[0])
     owner = machine.stack[-1].name if machine.stack else "<module>"
     made = KernelCallable(
         form,
