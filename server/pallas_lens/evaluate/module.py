@@ -85,13 +85,18 @@ class Module:
     def fingerprint(self, name: str) -> tuple[str, ...]:
         """What binds ``name`` now, of a function its signature alone; equal fingerprints mean equal text."""
         if name.startswith("\0"):
-            return (name,) if name[1:] in self._positions else ()
+            anchor, _, bound = name[1:].partition("\0")
+            if bound:
+                return (str(self._seen_from(self._binders.get(bound, ()), anchor)),)
+            return (name,) if anchor in self._positions else ()
         statements = self.document.statements
         found = self._binders.get(name, self._star_imports)
         return tuple([_signature(statements[index]) for index in found])
 
     def exact_fingerprint(self, name: str) -> tuple[str, ...]:
         """What binds ``name`` now; changed by every edit of it."""
+        if name.startswith("\0"):
+            return self.fingerprint(name)
         statements = self.document.statements
         found = self._binders.get(name, self._star_imports)
         return tuple([statements[index].anchor for index in found])
@@ -117,18 +122,20 @@ class Module:
         indices = self._binders.get(name)
         if indices is None:
             return self._from_star_import(name, machine)
-        index = indices[0] if len(indices) == 1 else self._binding_seen_from(indices, machine)
-        return self._value_at(index, name, machine)
-
-    def _binding_seen_from(self, indices: tuple[int, ...], machine: Machine) -> int:
-        """Of several bindings, the last above the code that reads; the last of all where none is above."""
+        if len(indices) == 1:
+            return self._value_at(indices[0], name, machine)
         reader = machine.stack[-1].anchor if machine.stack else machine.statement_anchor
-        anchor = reader.removeprefix(self.anchor_prefix) if reader is not None else None
-        position = self._positions.get(anchor) if anchor is not None else None
-        if position is None:
-            return indices[-1]
-        above = [index for index in indices if index < position]
-        return above[-1] if above else indices[-1]
+        anchor = (reader or "").removeprefix(self.anchor_prefix)
+        # The outcome also hangs on where the reader stands among the bindings.
+        seen = f"\0{anchor}\0{name}"
+        machine.reads[(self.key, seen)] = machine.exact_reads[(self.key, seen)] = self.fingerprint(seen)
+        return self._value_at(indices[self._seen_from(indices, anchor)], name, machine)
+
+    def _seen_from(self, indices: tuple[int, ...], anchor: str) -> int:
+        """Which of several bindings the statement ``anchor`` reads: the last above it, or the last of all."""
+        position = self._positions.get(anchor)
+        above = [number for number, index in enumerate(indices) if position is None or index < position]
+        return above[-1] if above else len(indices) - 1
 
     def _from_star_import(self, name: str, machine: Machine) -> Value:
         for index in reversed(self._star_imports):

@@ -149,7 +149,8 @@ def semantics_computed(x, grid_rank=3):
         out_shape=x,
         grid=grid,
         compiler_params=pltpu.CompilerParams(
-            dimension_semantics=("parallel",) * (len(grid) - 1) + ("arbitrary",),  #: semantics parallel, parallel, arbitrary
+            dimension_semantics=("parallel",) * (len(grid) - 1)
+            + ("arbitrary",),  #: semantics parallel, parallel, arbitrary
         ),
     )(x)
 

@@ -8,7 +8,6 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 
-
 def body(*refs):
     pass
 

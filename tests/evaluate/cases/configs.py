@@ -11,7 +11,6 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 
-
 class Direction(enum.Enum):
     FORWARD = 0
     BACKWARD = 1

@@ -8,7 +8,6 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 
-
 def gather_kernel(indices_ref, x_ref, o_ref):
     o_ref[...] = x_ref[...]
 
@@ -58,7 +57,9 @@ def in_a_variable(lengths, pages, x):
 
 
 def by_position(x):
-    grid_spec = pl.GridSpec((2, 2), [pl.BlockSpec((8, 128), lambda i, j: (i, j))], pl.BlockSpec(memory_space=pltpu.SMEM))
+    grid_spec = pl.GridSpec(
+        (2, 2), [pl.BlockSpec((8, 128), lambda i, j: (i, j))], pl.BlockSpec(memory_space=pltpu.SMEM)
+    )
     return pl.pallas_call(
         lambda x_ref, o_ref: None,
         grid_spec=grid_spec,

@@ -8,7 +8,6 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 
-
 def kernel(x_ref, o_ref, acc_ref, *, steps, scale=1.0):
     o_ref[...] = x_ref[...]
 

@@ -8,7 +8,6 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 
-
 def add_body(a_ref, b_ref, o_ref):
     o_ref[...] = a_ref[...] + b_ref[...]
 

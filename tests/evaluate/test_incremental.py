@@ -1,0 +1,101 @@
+"""An analyzer that is kept from version to version says the same as a new one."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from pallas_lens.evaluate.analyzer import Analyzer
+from pallas_lens.source.document import Document, open_document, update_document
+
+from .kernel_texts import TEXTS, mutated, tokens
+
+EDITS = 40
+
+
+def edited(text: str, original: str, chosen: random.Random) -> str:
+    """A next version: an accident, a line more or less, two statements swapped, or the file as it was."""
+    lines = text.split("\n")
+    row = chosen.randrange(len(lines))
+    match chosen.choice(("accident", "accident", "new line", "lose line", "double line", "swap", "undo", "type")):
+        case "accident":
+            return mutated(text, chosen)
+        case "new line":
+            return "\n".join([*lines[:row], "", *lines[row:]])
+        case "lose line":
+            return "\n".join([*lines[:row], *lines[row + 1 :]])
+        case "double line":
+            return "\n".join([*lines[:row], lines[row], *lines[row:]])
+        case "swap":
+            parts = text.split("\n\n\n")
+            one, two = chosen.randrange(len(parts)), chosen.randrange(len(parts))
+            parts[one], parts[two] = parts[two], parts[one]
+            return "\n\n\n".join(parts)
+        case "undo":
+            return original
+    found = tokens(text)
+    if not found:
+        return original
+    at = chosen.choice(found).end
+    return text[:at] + chosen.choice("abc1(, ") + text[at:]
+
+
+def row_of_change(before: str, after: str) -> int:
+    common = next(
+        (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
+    )
+    return after.count("\n", 0, common)
+
+
+def check_same(kept: Analyzer, document: Document) -> None:
+    facts = kept.analyse(document)
+    assert facts == Analyzer().analyse(document)
+    if not any(statement.broken for statement in document.statements):
+        # A newly opened file has the same statements, so that even the spans are the same.
+        fresh = open_document(document.path, document.text)
+        assert facts == Analyzer().analyse(fresh)
+        for site in facts.sites:
+            assert document.locate(site.span) == fresh.locate(site.span)
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
+def test_edits_are_followed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALLAS_LENS_RAISE", "1")
+    chosen = random.Random(path.stem)
+    text = TEXTS[path]
+    kept = Analyzer()
+    document = open_document(path, text)
+    check_same(kept, document)
+    for version in range(1, EDITS if "evaluate" in path.parts else EDITS // 4):
+        changed = edited(text, TEXTS[path], chosen)
+        document = update_document(document, changed, version, (row_of_change(text, changed), 0))
+        text = changed
+        check_same(kept, document)
+
+
+def test_without_bodies_the_calls_are_the_same() -> None:
+    path = next(path for path in TEXTS if path.stem == "matmul")
+    document = open_document(path, TEXTS[path])
+    with_bodies, without = Analyzer().analyse(document), Analyzer().analyse(document, bodies=False)
+    for one, two in zip(with_bodies.sites, without.sites, strict=True):
+        assert [s.worlds for s in one.specialisations] == [s.worlds for s in two.specialisations]
+        assert one.specialisations[0].bodies[0] is not None
+        assert all(body is None for specialised in two.specialisations for body in specialised.bodies)
+
+
+def test_once_cancelled_no_more_is_evaluated() -> None:
+    path = next(path for path in TEXTS if path.stem == "kernels")
+    document = open_document(path, TEXTS[path])
+    analyzer = Analyzer()
+    asked = 0
+
+    def cancelled() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 3
+
+    some, everything = analyzer.analyse(document, cancelled=cancelled), Analyzer().analyse(document)
+    assert 0 < len(some.sites) < len(everything.sites)
+    assert set(some.sites) <= set(everything.sites)
+    assert analyzer.analyse(document) == everything
