@@ -38,6 +38,9 @@ def bytes_text(count: Integer | Unknown) -> str:
         return "?"
     if not isinstance(count, int):
         return f"`{count}` B"
+    if count >> 60:
+        # No memory is that large, and a longer number would not fit a float.
+        return "more than 1 EiB"
     for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= size:
             return f"{count / size:.2f}".rstrip("0").rstrip(".") + f" {unit}"
