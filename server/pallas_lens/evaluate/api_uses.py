@@ -106,8 +106,10 @@ def _scan(
         return
     if isinstance(node, ast.Call):
         _scan(node.func, guarded, node, chains, imports)
-        for child in (*node.args, *node.keywords):
-            _scan(child, guarded, None, chains, imports)
+        # functools.partial(pl.kernel, mesh=…) hands its keywords to pl.kernel.
+        is_partial = ast.unparse(node.func).rpartition(".")[2] == "partial" if _is_name(node.func) else False
+        for position, child in enumerate((*node.args, *node.keywords)):
+            _scan(child, guarded, node if is_partial and position == 0 else None, chains, imports)
         return
     if isinstance(node, ast.Try) and node.handlers:
         guarded = True
@@ -115,6 +117,10 @@ def _scan(
         guarded = True
     for child in ast.iter_child_nodes(node):
         _scan(child, guarded, None, chains, imports)
+
+
+def _is_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name | ast.Attribute)
 
 
 def _resolved(statement: Statement, raw: _Raw, table: frozenset[tuple[str, str]]) -> tuple[ApiUse, ...]:

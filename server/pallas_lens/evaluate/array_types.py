@@ -34,6 +34,8 @@ def array_of(value: Value) -> Array:
             return Array((), "int32", weak=True)
         case float():
             return Array((), "float32", weak=True)
+        case Opaque(is_float=True):
+            return Array((), "float32", weak=True)
         case Opaque(text, reason):
             return Array(Opaque(f"{text}.shape", reason), Opaque(f"{text}.dtype", reason))
         case _:

@@ -446,6 +446,17 @@ def start_kernel(machine: Machine, callable_: KernelCallable, arguments: Argumen
     return results_of(machine, callable_)
 
 
+def _contracts(positional: tuple[Value, ...]) -> bool:
+    """Whether the arguments of ``einsum`` are a matmul: two arrays with a letter that the result does not have."""
+    match positional:
+        case (str() as formula, _, _) if "->" in formula and "." not in formula:
+            inputs, _, result = formula.partition("->")
+            left, _, right = inputs.partition(",")
+            return any(letter.isalpha() and letter not in result for letter in set(left) & set(right))
+        case _:
+            return False
+
+
 def _record_call(
     machine: Machine, node: ast.Call, frame: Frame, callee: Value, arguments: Arguments, result: Value
 ) -> None:
@@ -463,7 +474,10 @@ def _record_call(
     kind = OperationKind.CALL
     asked: str | None = ""
     last = name.rpartition(".")[2]
-    if last in ("dot", "dot_general", "matmul"):
+    is_einsum = last == "einsum" and _contracts(arguments.positional)
+    if is_einsum:
+        arguments = Arguments(arguments.positional[1:], arguments.keywords, open_keywords=arguments.open_keywords)
+    if last in ("dot", "dot_general", "matmul") or is_einsum:
         kind = OperationKind.DOT
         if "preferred_element_type" in arguments.keywords:
             named = dtype_name(machine.settled(arguments.keywords["preferred_element_type"]))

@@ -84,9 +84,17 @@ def as_integer(value: Value) -> Integer | None:
         return int(value)
     if isinstance(value, int | Expression):
         return value
-    if isinstance(value, Opaque):
+    if isinstance(value, Opaque) and not value.is_float:
         return symbolic.symbol(value.text, value.integer_minimum)
     return None
+
+
+def _is_float(value: Value) -> bool:
+    return isinstance(value, float) or (isinstance(value, Opaque) and value.is_float)
+
+
+def _float(text: str) -> Opaque:
+    return Opaque(text, f"`{text}` is a float", is_float=True)
 
 
 def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
@@ -103,6 +111,8 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     if sequence is not MISSING:
         return sequence
     text = f"{describe(left)} {symbol} {describe(right)}"
+    if (_is_float(left) or _is_float(right)) and all(_is_float(one) or is_integer(one) for one in (left, right)):
+        return _float(text)
     if isinstance(left, Opaque) or isinstance(right, Opaque):
         first, second = as_integer(left), as_integer(right)
         if first is not None and second is not None and symbol in _SYMBOLIC:
@@ -119,7 +129,7 @@ def _integers(machine: Machine, symbol: str, left: Integer, right: Integer) -> V
         return _numbers(machine, symbol, left, right)
     text = f"{left} {symbol} {right}"
     if symbol == "/":
-        return Opaque(text, f"`{text}` is a float")
+        return _float(text)
     if symbol == "<<" and isinstance(right, int) and 0 <= right < 64:
         return symbolic.multiply(left, 1 << right)
     if symbol == ">>" and isinstance(right, int) and 0 <= right < 64:

@@ -307,8 +307,8 @@ def _result(item: Value, span: Span | None) -> IndexMapResult:
             return IndexMapResult("integer", item, span)
         case float():
             return IndexMapResult("float", Unknown("is a float"), span)
-        case Opaque(text=text, reason=reason) if reason == f"`{text}` is a float":
-            return IndexMapResult("float", Unknown(reason), span)
+        case Opaque(is_float=True):
+            return IndexMapResult("float", Unknown(f"`{item.text}` is a float"), span)
         case DynamicSlice():
             return IndexMapResult("slice", Unknown("is a slice"), span)
         case Array(shape=(), dtype=str() as dtype):

@@ -64,6 +64,7 @@ class Opaque:
     reason: str
     integer_minimum: int | None = field(default=None, compare=False)
     may_be_array: bool = field(default=True, compare=False)
+    is_float: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if len(self.text) > LONGEST_TEXT:

@@ -215,6 +215,8 @@ def _int(machine: Machine, arguments: Arguments, value: Value) -> Value:
             return int(value)
         except (ValueError, OverflowError):
             return unknown_call(machine, "int", arguments)
+    if isinstance(value, Opaque) and value.is_float:
+        return Opaque(f"int({value.text})", value.reason)
     if is_integer(value) or isinstance(value, Opaque):
         return value
     return unknown_call(machine, "int", arguments)

@@ -108,6 +108,26 @@ RULE = CallRule(
 
                 # pallas-lens: example a0=f32[32,128]
                 def call(a0):
+                    block = pl.BlockSpec((8, 128), lambda i: (jnp.floor(i * 0.5), 0))
+                    return pl.pallas_call(
+                        double,
+                        grid=(8,),
+                        in_specs=[block],
+                        out_specs=block,
+                        out_shape=jax.ShapeDtypeStruct((32, 128), jnp.float32),
+                    )(a0)
+            """),
+            at="jnp.floor(i * 0.5)",
+            refusal="must return integer scalars",
+        ),
+        Invalid(
+            kernel_file("""
+                def double(x_ref, o_ref):
+                    o_ref[...] = x_ref[...] * 2
+
+
+                # pallas-lens: example a0=f32[32,128]
+                def call(a0):
                     block = pl.BlockSpec((8, 128), lambda i: (i, 0.0))
                     return pl.pallas_call(
                         double,

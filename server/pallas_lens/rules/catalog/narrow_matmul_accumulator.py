@@ -2,8 +2,8 @@
 
 ## What it does
 
-Finds `@`, `jnp.dot`, `jnp.matmul`, `jnp.tensordot`, `jnp.inner`, `lax.dot` and
-`lax.dot_general` of narrow types (bfloat16, int8, float8 …) in kernels that do not ask
+Finds `@`, `jnp.dot`, `jnp.matmul`, `jnp.tensordot`, `jnp.inner`, `jnp.einsum`, `lax.dot`
+and `lax.dot_general` of narrow types (bfloat16, int8, float8 …) in kernels that do not ask
 for a 32-bit result with `preferred_element_type`.
 
 ## Why it is wrong
@@ -15,9 +15,9 @@ to be 32-bit". Interpret mode accepts it.
 
 ## Known limits
 
-Says nothing where the types of the operands are not known, and nothing about
-`jnp.einsum`. The fix changes the type of the result: convert it back where it is
-stored into a narrow ref.
+Says nothing where the types of the operands are not known, nor about `jnp.einsum` whose
+formula is not a text with `->` that contracts two operands. The fix changes the type of
+the result: convert it back where it is stored into a narrow ref.
 
 ## Source
 
@@ -40,7 +40,14 @@ from ..example import kernel_file
 from ..rule import BodyRule, Invalid, Problem, Valid
 
 _OPERATOR = "operator.matmul"
-_CALLS = ("jax.numpy.dot", "jax.numpy.matmul", "jax.numpy.tensordot", "jax.numpy.inner", "jax.lax.dot")
+_CALLS = (
+    "jax.numpy.dot",
+    "jax.numpy.matmul",
+    "jax.numpy.tensordot",
+    "jax.numpy.inner",
+    "jax.numpy.einsum",
+    "jax.lax.dot",
+)
 _CALLS_WITHOUT_PROMOTION = ("jax.lax.dot", "jax.lax.dot_general")
 
 
@@ -195,6 +202,23 @@ RULE = BodyRule(
                     )(a0, a1)
             """),
             at="jnp.matmul(a_ref[...], b_ref[...], preferred_element_type=jnp.bfloat16)",
+            refusal="Expected matmul acc to be 32-bit",
+        ),
+        Invalid(
+            kernel_file("""
+                def matmul(a_ref, b_ref, o_ref):
+                    product = jnp.einsum("ij,jk->ik", a_ref[...], b_ref[...])
+                    o_ref[...] = product.astype(jnp.float32)
+
+
+                # pallas-lens: example a0=bf16[128,128], a1=bf16[128,128]
+                def call(a0, a1):
+                    return pl.pallas_call(
+                        matmul,
+                        out_shape=jax.ShapeDtypeStruct((128, 128), jnp.float32),
+                    )(a0, a1)
+            """),
+            at='jnp.einsum("ij,jk->ik", a_ref[...], b_ref[...])',
             refusal="Expected matmul acc to be 32-bit",
         ),
     ),
