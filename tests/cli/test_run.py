@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from jax_environments import JaxEnvironment, environment_params
+from pallas_lens.features.run import summary
+from pallas_lens.runtime.protocol import Finding, Result, TargetResult
 
 from .command_line import Ended, pallas_lens
 from .kernel_texts import GOOD, UNALIGNED
@@ -73,6 +75,23 @@ def test_lowering_refuses_what_the_check_refuses(environment: JaxEnvironment, tm
         ("v5e", "refused"),
         ("v6e", "refused"),
     ]
+
+
+def test_the_text_names_the_chips(environment: JaxEnvironment, tmp_path: Path) -> None:
+    write(tmp_path, UNALIGNED)
+    ended = run(environment, tmp_path, "kernel.py", "--mode", "lower", "--target", "v5e,v6e")
+    assert ended.code == 1, ended
+    assert ended.lines[0].startswith("error[refused] on v5e, v6e: ")
+    assert ended.lines[-1].endswith(" Refused on v5e, v6e.")
+
+
+def test_the_sentence_says_which_chips_accepted_it() -> None:
+    refused = TargetResult("1", "v4", "refused", "compile", (Finding("refused", "too wide"),))
+    accepted = [TargetResult("1", chip, "accepted", "compile") for chip in ("v5e", "v6e")]
+    result = Result("compile", "call", "", "0.12.0.1", "0.0.52", (accepted[0], refused, accepted[1]))
+    assert summary(result) == "call, mode compile: too wide. Refused on v4; accepted on v5e, v6e."
+    nothing = Result("compile", "call", "", "0.12.0.1", "0.0.52", tuple(accepted))
+    assert "accepted on" not in summary(nothing)
 
 
 def test_a_main_guard_says_what_to_run(environment: JaxEnvironment, tmp_path: Path) -> None:

@@ -120,9 +120,20 @@ def summary(result: protocol.Result) -> str:
     if not findings:
         return f"{name} did not finish in mode {result.mode}; the log may say why."
     first = " ".join(findings[0][1].message.split())
+    chips = "" if result.mode == "interpret" else f" {_verdicts(result)}"
     distinct = {(finding.kind, finding.message) for _, finding in findings}
     more = f" And {len(distinct) - 1} more." if len(distinct) > 1 else ""
-    return f"{name}, mode {result.mode}: {first}{'' if first.endswith('.') else '.'}{more}"
+    return f"{name}, mode {result.mode}: {first}{'' if first.endswith('.') else '.'}{more}{chips}"
+
+
+def _verdicts(result: protocol.Result) -> str:
+    """Which chips said what: ``Refused on v4; accepted on v5e, v6e.``"""
+    by_verdict: dict[str, list[str]] = {}
+    # The chips that accept it come last: the sentence is about the others.
+    for target in sorted(result.results, key=lambda one: one.verdict == "accepted"):
+        by_verdict.setdefault(target.verdict, []).append(target.target)
+    told = "; ".join(f"{verdict} on {', '.join(chips)}" for verdict, chips in by_verdict.items())
+    return f"{told[:1].upper()}{told[1:]}."
 
 
 _WORKED = {

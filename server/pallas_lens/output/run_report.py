@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from pallas_lens.features.run import summary
@@ -23,7 +24,13 @@ def run_json(result: Result, by_target: dict[str, FileReport]) -> str:
 
 
 def run_full(result: Result, report: FileReport, *, colour: bool) -> str:
-    """The findings with their lines, then a sentence, then what the outputs hold."""
+    """The findings with their lines and chips, then a sentence, then what the outputs hold."""
+    if result.mode != "interpret":
+        told = tuple(
+            replace(one, message=f"on {', '.join(one.chips)}: {one.message}") if one.chips else one
+            for one in report.diagnostics
+        )
+        report = replace(report, diagnostics=told)
     lines = [summary(result)]
     for target in result.results:
         lines += [f"  {_output(one)}" for one in target.outputs or ()]
