@@ -1,17 +1,16 @@
-"""Block dim of a kind, or a size, that `pallas_call` does not take on a TPU.
+"""Block dim of a kind that `pallas_call` does not take on a TPU.
 
 ## What it does
 
-Finds block shapes that mix `pl.Element` with plain dims, that have a `pl.BoundedSlice`
-or `pl.Indirect` dim, or a dim of size 0 or less.
+Finds block shapes that mix `pl.Element` with plain dims, or that have a `pl.BoundedSlice`
+or `pl.Indirect` dim.
 
 ## Why it is wrong
 
 `pl.Element` changes how the whole window is addressed, so that all dims have it or none;
 squeezed dims may stand beside either. Bounded slices and indirect dims belong to
-`pltpu.emit_pipeline` inside a kernel. An empty block has no type in the compiler. JAX's
-TPU lowering stops: "All block dimensions must be Elements or none of them can be
-Elements", "Unsupported block dimension type", "Invalid type".
+`pltpu.emit_pipeline` inside a kernel. JAX's TPU lowering stops: "All block dimensions
+must be Elements or none of them can be Elements", "Unsupported block dimension type".
 
 ## Known limits
 
@@ -71,8 +70,6 @@ def _fault(dimension: BlockDimension) -> str | None:
             f"pl.{name} is not a block dim of pallas_call on a TPU; use it in pltpu.emit_pipeline, "
             "or take a plain dim here"
         )
-    if dimension.kind is DimensionKind.BLOCKED and isinstance(dimension.size, int) and dimension.size <= 0:
-        return f"block dim {dimension.size}: a block has at least one element in each dim"
     return None
 
 
@@ -98,7 +95,7 @@ RULE = CallRule(
     code="PAL111",
     name="block-dim-not-supported",
     severity=Severity.ERROR,
-    summary="A block dim is of a kind or size that `pallas_call` does not take.",
+    summary="A block dim is of a kind that `pallas_call` does not take.",
     documentation=__doc__ or "",
     check=check,
     valid=(
@@ -115,11 +112,6 @@ RULE = CallRule(
             _kernel("(pl.BoundedSlice(8), 128)", "lambda i: (pl.ds(i * 8, 8), 0)"),
             at="pl.BoundedSlice(8)",
             refusal="Unsupported block dimension type",
-        ),
-        Invalid(
-            _kernel("(0, 128)", "lambda i: (i, 0)"),
-            at="0",
-            refusal="Invalid type",
         ),
     ),
 )
