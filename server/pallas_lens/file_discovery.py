@@ -29,16 +29,17 @@ class Unreadable:
 
 
 def files_under(paths: Iterable[Path]) -> Iterator[Path]:
-    """The files named, and those of the folders named, sorted; each once.
+    """The files named, and those of the folders named, sorted; each once, however it is spelt.
 
-    A folder gives its .py and .ipynb files at any depth, without hidden folders,
+    A folder gives its regular .py and .ipynb files at any depth, without hidden folders,
     virtual environments and folders of installed packages.
     """
     seen: set[Path] = set()
     for path in paths:
         for file in _walk(path) if path.is_dir() else [path]:
-            if file not in seen:
-                seen.add(file)
+            resolved = Path(os.path.realpath(file))
+            if resolved not in seen:
+                seen.add(resolved)
                 yield file
 
 
@@ -46,8 +47,10 @@ def _walk(folder: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not _is_skipped(Path(parent), name))
         for name in sorted(names):
-            if name.endswith(_SUFFIXES) and not name.startswith("."):
-                yield Path(parent, name)
+            path = Path(parent, name)
+            # A link that leads nowhere is told of when it is read; a pipe, a socket or a device is no source.
+            if name.endswith(_SUFFIXES) and not name.startswith(".") and (path.is_file() or not path.exists()):
+                yield path
 
 
 def _is_skipped(parent: Path, name: str) -> bool:
@@ -57,6 +60,9 @@ def _is_skipped(parent: Path, name: str) -> bool:
 def read_source(path: Path) -> SourceFile | Unreadable | None:
     """The text of ``path``; None where it does not speak of Pallas, so that there is nothing to check."""
     try:
+        if path.exists() and not path.is_file():
+            # Reading a pipe or a device could wait for ever.
+            return Unreadable(path, "not a regular file")
         content = path.read_bytes()
     except OSError as error:
         return Unreadable(path, error.strerror or str(error))
@@ -68,4 +74,12 @@ def read_source(path: Path) -> SourceFile | Unreadable | None:
     except UnicodeDecodeError as error:
         row = content.count(b"\n", 0, error.start) + 1
         return Unreadable(path, f"not UTF-8 (line {row}); save it as UTF-8 to have it checked")
+    if path.suffix == ".ipynb" and not _is_notebook(text):
+        return Unreadable(path, "no notebook: it is not JSON with cells; save it anew from the editor")
     return SourceFile(path, text, has_mark)
+
+
+def _is_notebook(text: str) -> bool:
+    from .source.notebook import is_notebook
+
+    return is_notebook(text)

@@ -222,6 +222,38 @@ def test_broken_code_is_no_error_of_ours(tmp_path: Path) -> None:
     assert pallas_lens("check", folder=tmp_path).code == 0
 
 
+def test_what_does_not_parse_is_told_with_its_line(tmp_path: Path) -> None:
+    write(tmp_path, "kernel.py", GOOD + "\n\nx = = 1\n")
+    ended = pallas_lens("check", folder=tmp_path)
+    row = GOOD.count("\n") + 3
+    assert ended.err == f"pallas-lens: kernel.py:{row}: does not parse here; what stands around it was checked\n"
+    assert ended.lines == ["Nothing found in 1 file with Pallas. 1 file did not parse everywhere."]
+    assert ended.code == 0
+
+
+@pytest.mark.parametrize("text", ['{"cells": [ pallas', '["pallas"]'])
+def test_a_broken_notebook_is_not_checked(text: str, tmp_path: Path) -> None:
+    write(tmp_path, "kernel.ipynb", text)
+    ended = pallas_lens("check", folder=tmp_path)
+    assert ended.err.startswith("pallas-lens: kernel.ipynb: not checked: no notebook")
+    assert ended.code == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
+def test_a_pipe_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    write(tmp_path, "kernel.py", GOOD)
+    assert pallas_lens("check", folder=tmp_path).err == ""
+    named = pallas_lens("check", "pipe.py", folder=tmp_path)
+    assert (named.code, named.err) == (1, "pallas-lens: pipe.py: not checked: not a regular file\n")
+
+
+def test_a_file_by_two_spellings_is_checked_once(tmp_path: Path) -> None:
+    path = write(tmp_path, "kernel.py", UNALIGNED)
+    ended = pallas_lens("check", "kernel.py", str(path), ".", "--output-format", "json", folder=tmp_path)
+    assert [one["filename"] for one in ended.json] == ["kernel.py"]
+
+
 def test_comments_silence_findings(tmp_path: Path) -> None:
     line = next(line for line in UNALIGNED.splitlines() if "100" in line)
     write(tmp_path, "kernel.py", UNALIGNED.replace(line, f"{line}  # pallas-lens: ignore[PAL102]"))
@@ -295,6 +327,7 @@ class TestFix:
         ended = pallas_lens("check", "--fix", folder=tmp_path)
         assert path.read_text(encoding="utf-8") == notebook
         assert "fixes are not written to notebooks" in ended.err
+        assert ended.lines[-1] == "Found 1 error in 1 file of 1 with Pallas."
         assert ended.code == 1
 
 

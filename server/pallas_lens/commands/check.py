@@ -44,7 +44,10 @@ def check(arguments: argparse.Namespace) -> int:
                 fixed += count
             except FixFailed as error:
                 complain(f"{source.path}: not fixed: {error}")
-        reports.append(report_of(source.path, document, found))
+        report = report_of(source.path, document, found)
+        for row in report.unparsed_rows:
+            complain(f"{report.line(row)}: does not parse here; what stands around it was checked")
+        reports.append(report)
     _print(arguments.output_format, reports, fixed)
     counted = any(one.severity in _COUNTED for report in reports for one in report.diagnostics)
     return 1 if counted or not inputs.all_read else 0
@@ -61,7 +64,9 @@ def document_of(source: SourceFile) -> Document:
 
 def report_of(path: Path, document: Document, diagnostics: tuple[Diagnostic, ...]) -> FileReport:
     """The report of one file."""
-    return FileReport(display_name(path), document.lines, diagnostics, document.cells)
+    # Of a notebook whose cells say nothing of Pallas, nothing is checked.
+    unparsed = document.unparsed_rows if document.mentions_pallas else ()
+    return FileReport(display_name(path), document.lines, diagnostics, document.cells, unparsed)
 
 
 def _diagnostics(checker: Checker, projects: Projects, document: Document) -> tuple[Diagnostic, ...]:
@@ -95,7 +100,7 @@ def _summary(reports: list[FileReport], fixed: int) -> str:
     found = [one for report in reports for one in report.diagnostics]
     done = f"Fixed {fixed}. " if fixed else ""
     if not found:
-        return f"{done}Nothing found in {_counted(len(reports), 'file')} with Pallas."
+        return f"{done}Nothing found in {_counted(len(reports), 'file')} with Pallas.{_unparsed(reports)}"
     counts = [
         _counted(number, word)
         for severity, word in (
@@ -107,9 +112,15 @@ def _summary(reports: list[FileReport], fixed: int) -> str:
         if (number := sum(one.severity is severity for one in found))
     ]
     files = sum(bool(report.diagnostics) for report in reports)
-    fixable = sum(one.safe_fix is not None for one in found)
+    # A notebook is never written to.
+    fixable = sum(one.safe_fix is not None for report in reports if not report.is_notebook for one in report.diagnostics)
     hint = f" {fixable} can be fixed with --fix." if fixable else ""
-    return f"{done}Found {', '.join(counts)} in {_counted(files, 'file')} of {len(reports)} with Pallas.{hint}"
+    return f"{done}Found {', '.join(counts)} in {_counted(files, 'file')} of {len(reports)} with Pallas.{hint}{_unparsed(reports)}"
+
+
+def _unparsed(reports: list[FileReport]) -> str:
+    count = sum(bool(report.unparsed_rows) for report in reports)
+    return f" {_counted(count, 'file')} did not parse everywhere." if count else ""
 
 
 def _counted(count: int, noun: str) -> str:

@@ -14,13 +14,15 @@ class FileReport:
     """One file with its findings in the order of their places.
 
     ``lines`` are those of the text that was checked; for a notebook, the code cells one
-    after the other, and ``cells`` says which is which.
+    after the other, and ``cells`` says which is which. ``unparsed_rows`` (from 0) are the
+    first rows of the statements that do not parse.
     """
 
     filename: str
     lines: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
     cells: tuple[CellRows, ...] = ()
+    unparsed_rows: tuple[int, ...] = ()
 
     def cell_of(self, row: int) -> CellRows | None:
         """The cell that holds ``row`` (from 0); None where the file is no notebook."""
@@ -28,6 +30,15 @@ class FileReport:
             if cell.first_row <= row < cell.first_row + cell.row_count:
                 return cell
         return None
+
+    @property
+    def is_notebook(self) -> bool:
+        """Whether the text is that of a notebook's cells."""
+        return self.filename.endswith(".ipynb")
+
+    def line(self, row: int) -> str:
+        """``file:row`` from 1, with the cell where the file is a notebook."""
+        return self.place(row, 0).rpartition(":")[0]
 
     def place(self, row: int, column: int) -> str:
         """``file:row:column`` from 1, with the cell where the file is a notebook."""

@@ -107,6 +107,11 @@ class Document:
             self._first_rows = tuple([end + chunk.gap_rows for end, chunk in zip(ends, self.chunks, strict=False)])
         return self._first_rows
 
+    @property
+    def unparsed_rows(self) -> tuple[int, ...]:
+        """The row of the first line of each statement that does not parse."""
+        return tuple(row for row, one in zip(self.first_rows, self.statements, strict=True) if one.broken)
+
     def start_row(self, anchor: str) -> int | None:
         """The row of the first line of the statement that ``anchor`` names; None for one that is not here."""
         if self._rows is None:

@@ -63,6 +63,15 @@ def open_notebook(path: Path, text: str) -> Document:
     return open_document(path, joined.text, cells=joined.cells)
 
 
+def is_notebook(text: str) -> bool:
+    """Whether the text is JSON of a notebook's form, for whatever language."""
+    try:
+        notebook = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(notebook, Mapping) and ("cells" in notebook or "worksheets" in notebook)
+
+
 def without_magics(source: str) -> str:
     """One cell's source with what only IPython understands blanked."""
     if not _MAYBE_MAGIC.search(source):
