@@ -85,6 +85,14 @@ def test_the_text_names_the_chips(environment: JaxEnvironment, tmp_path: Path) -
     assert ended.lines[-1].endswith(" Refused on v5e, v6e.")
 
 
+def test_the_compiler_does_not_tell_of_a_missing_tpu(environment: JaxEnvironment, tmp_path: Path) -> None:
+    write(tmp_path, GOOD)
+    ended = run(environment, tmp_path, "kernel.py", "--mode", "compile", "--target", "v5e")
+    if ended.code == 3:
+        pytest.skip("no libtpu")
+    assert (ended.code, ended.err) == (0, "")
+
+
 def test_the_sentence_says_which_chips_accepted_it() -> None:
     refused = TargetResult("1", "v4", "refused", "compile", (Finding("refused", "too wide"),))
     accepted = [TargetResult("1", chip, "accepted", "compile") for chip in ("v5e", "v6e")]
@@ -116,6 +124,8 @@ def test_a_timeout_has_its_own_exit_code(environment: JaxEnvironment, tmp_path: 
         (["kernel.py::call", "--example", "big"], "has no example big"),
         (["plain.py"], "nothing in plain.py says what to run"),
         (["two.py"], "several functions have an example; name one of two.py::call, two.py::other"),
+        (["kernel.py::call", "--arg", "x=f32[7"], "--arg 'x=f32[7' cannot be read"),
+        (["kernel.py::call", "--arg", "q=1"], "call has no parameter q; it takes x"),
         (["kernel.py", "--target", "v1"], "there is no chip v1"),
     ],
 )

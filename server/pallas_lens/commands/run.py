@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,11 @@ from pallas_lens.source.positions import TextRange
 
 from .common import complain, display_name, projects_for, refuse_bad_settings
 
+# libtpu says so wherever there is no TPU, which is no news here.
+_LIBTPU_NOISE = re.compile(
+    r"^(?:Failed to find host bounds for accelerator type: )?WARNING: could not determine TPU accelerator type.*\n?",
+    re.MULTILINE,
+)
 _FINE, _FOUND, _LACKING, _CRASHED, _INTERRUPTED = 0, 1, 3, 4, 130
 
 
@@ -36,7 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     project = projects.of(path)
     refuse_bad_settings(projects)
     document = _document(path)
+    _refuse_malformed(arguments.arg)
     runnable = _runnable(document, project, function, arguments)
+    _refuse_unknown_names(document, runnable.function, arguments.arg)
     place = _name_range(document, runnable.function)
     timeout = arguments.timeout if arguments.timeout is not None else float(project.settings.run_timeout)
     if timeout <= 0:
@@ -61,7 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
         complain("stopped")
         return _INTERRUPTED
     if result.log and arguments.output_format == "full":
-        sys.stderr.write(result.log if result.log.endswith("\n") else result.log + "\n")
+        log = _LIBTPU_NOISE.sub("", result.log)
+        sys.stderr.write(log if not log or log.endswith("\n") else log + "\n")
     _print(arguments.output_format, document, result, place, runnable.example)
     return exit_code(result)
 
@@ -126,6 +135,36 @@ def _runnable(document: Document, project: Project, function: str, arguments: ar
         f"nothing in {document.path} says what to run; write a comment such as "
         "`# pallas-lens: example x=f32[1024,128]` above a function, or name a function and give --arg"
     )
+
+
+def _call(arguments: list[str]) -> ast.Call | None:
+    """The arguments as those of a call; None where they are not Python but for ``f32[]``, a scalar."""
+    try:
+        tree = ast.parse("_({}\n)".format(", ".join(arguments)).replace("[]", "[()]"), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return tree if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else None
+
+
+def _refuse_malformed(arguments: list[str]) -> None:
+    for argument in arguments:
+        if _call([argument]) is None:
+            raise UsageError(f"--arg {argument!r} cannot be read; write NAME=VALUE such as x=f32[8,128] or block=256")
+
+
+def _refuse_unknown_names(document: Document, function: str, arguments: list[str]) -> None:
+    """A name that the function does not take; where a decorator may have changed what it takes, JAX will say so."""
+    call = _call(arguments)
+    for node in (node for statement in document.statements for node in statement.tree):
+        if not isinstance(node, ast.FunctionDef) or node.name != function or node.args.kwarg or call is None:
+            continue
+        if node.decorator_list:
+            return
+        names = [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
+        for keyword in call.keywords:
+            if keyword.arg is not None and keyword.arg not in names:
+                takes = ", ".join(names) or "nothing"
+                raise UsageError(f"{function} has no parameter {keyword.arg}; it takes {takes}")
 
 
 def _plain(function: str, arguments_text: str) -> Runnable:
