@@ -7,6 +7,7 @@ so that a command costs what it needs and nothing of the server.
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ exit codes:
 """
 
 
+_CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if hasattr(errno, "EDQUOT") else (errno.ENOSPC, errno.EFBIG)
 _INTERRUPTED = 130
 """What shells expect of a program that was stopped with Ctrl-C."""
 
@@ -44,7 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
     try:
-        return _run(parsed)
+        code = _run(parsed)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
     except UsageError as error:
         print(f"pallas-lens: {error}", file=sys.stderr)
         return 2
@@ -55,6 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = None
         return 0
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _CANNOT_WRITE:
+            sys.stdout = None
+            print(f"pallas-lens: the output cannot be written: {error.strerror}", file=sys.stderr)
+            return 2
         if os.environ.get("PALLAS_LENS_RAISE"):
             raise
         print(

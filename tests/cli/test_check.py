@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from .command_line import pallas_lens
+from .command_line import SERVER, pallas_lens
 from .kernel_texts import GOOD, MISSPELT, UNALIGNED, at
 
 CONTRACT = {
@@ -163,6 +164,8 @@ def test_exit_codes(arguments: list[str], code: int, tmp_path: Path) -> None:
         (["check", "--target", "v5e,v3"], "there is no chip v3; there are v4, v5e, v5p, v6e, v7x"),
         (["check", "--select", "PAL999"], "There is no rule `PAL999`"),
         (["check", "--ignore", "block-not-tile-alined"], "did you mean `block-not-tile-aligned`?"),
+        (["explain", "pal10"], "there is no rule pal10; codes that begin so: PAL101, PAL102"),
+        (["explain", "PAL1022"], "did you mean PAL102?"),
         (["explain", "block-not-tile-alined"], "did you mean block-not-tile-aligned?"),
     ],
 )
@@ -246,6 +249,17 @@ def test_a_pipe_is_not_read(tmp_path: Path) -> None:
     assert pallas_lens("check", folder=tmp_path).err == ""
     named = pallas_lens("check", "pipe.py", folder=tmp_path)
     assert (named.code, named.err) == (1, "pallas-lens: pipe.py: not checked: not a regular file\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full device")
+def test_a_full_disk_is_no_fault_of_ours(tmp_path: Path) -> None:
+    environment = {"PYTHONPATH": str(SERVER), "HOME": str(tmp_path), "PATH": ""}
+    command = [sys.executable, "-m", "pallas_lens", "rules"]
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(command, cwd=tmp_path, env=environment, stdout=full, stderr=subprocess.PIPE)
+    said = ended.stderr.decode()
+    assert (ended.returncode, said.count("\n")) == (2, 1), said
+    assert said.startswith("pallas-lens: the output cannot be written: ")
 
 
 def test_a_file_by_two_spellings_is_checked_once(tmp_path: Path) -> None:

@@ -113,9 +113,12 @@ def _summary(reports: list[FileReport], fixed: int) -> str:
     ]
     files = sum(bool(report.diagnostics) for report in reports)
     # A notebook is never written to.
-    fixable = sum(one.safe_fix is not None for report in reports if not report.is_notebook for one in report.diagnostics)
+    fixable = sum(
+        one.safe_fix is not None for report in reports if not report.is_notebook for one in report.diagnostics
+    )
     hint = f" {fixable} can be fixed with --fix." if fixable else ""
-    return f"{done}Found {', '.join(counts)} in {_counted(files, 'file')} of {len(reports)} with Pallas.{hint}{_unparsed(reports)}"
+    told = f"Found {', '.join(counts)} in {_counted(files, 'file')} of {len(reports)} with Pallas."
+    return f"{done}{told}{hint}{_unparsed(reports)}"
 
 
 def _unparsed(reports: list[FileReport]) -> str:

@@ -31,8 +31,15 @@ def explain(arguments: argparse.Namespace) -> int:
     """Print the page of one rule."""
     rule = find_rule(arguments.rule)
     if rule is None:
+        prefix = arguments.rule.upper()
+        begin = [one.code for one in all_rules() if one.code.startswith(prefix)] if prefix else []
+        if begin:
+            raise UsageError(f"there is no rule {arguments.rule}; codes that begin so: {', '.join(begin)}")
         words = [word for one in all_rules() for word in (one.code.lower(), one.name)]
+        names = {one.name for one in all_rules()}
         near = difflib.get_close_matches(arguments.rule.lower(), words, n=1)
+        # The codes were compared in lower case, but are written in capitals.
+        near = [word.upper() if word not in names else word for word in near]
         hint = f"; did you mean {near[0]}?" if near else "; `pallas-lens rules` lists them"
         raise UsageError(f"there is no rule {arguments.rule}{hint}")
     sys.stdout.write(page(rule))
