@@ -14,6 +14,7 @@ from ..model.module_facts import CallSite, CommentFault, ModuleFacts, Runnable, 
 from ..model.span import Span
 from ..source.comments import comment_problems, examples_above
 from ..source.document import Document
+from ..source.example_faults import example_problems
 from ..source.statements import Statement
 from .api_uses import api_uses
 from .entries import Entry, Outcome, run_entry, with_new_bodies
@@ -224,7 +225,7 @@ def _name_span(statement: Statement, function: EntryFunction) -> Span:
 def _faults(document: Document) -> tuple[CommentFault, ...]:
     return tuple(
         CommentFault(problem.range.start_row, problem.range.start_column, problem.range.end_column, problem.message)
-        for problem in comment_problems(document)
+        for problem in (*comment_problems(document), *example_problems(document))
     )
 
 

@@ -29,6 +29,7 @@ _SETTING = re.compile(r"(?P<key>inputs|reference)\s*=\s*(?P<value>.*)")
 IGNORE = re.compile(
     r"#\s*pallas-lens\s*:\s*(?P<kind>ignore(?:-file)?)(?![\w-])\s*(?:\[(?P<names>[^\]]*)(?P<closed>\])?)?"
 )
+_MISPLACED = "this belongs on a line of its own above a function's def"
 _FUNCTION_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _SCALAR = re.compile(r"\b(\w+)\[\s*\]")
 
@@ -143,8 +144,12 @@ def comment_problems(document: Document) -> tuple[CommentProblem, ...]:
             above = _comments_above(statement, function)
             faults = _read_examples(statement, above)[1]
             examples.update({(statement, comment): faults.get(comment) for comment in above})
+    code_ends = document.first_rows[-1] + len(document.statements[-1].lines) if document.statements else 0
     for place in _placed_comments(document):
         message = _problem(place, examples)
+        if message is _MISPLACED and place.own_line and place.range.start_row >= code_ends:
+            # Nothing follows yet: the function that the comment is for is still to be written.
+            continue
         if message is not None:
             problems.append(CommentProblem(place.range, message))
     return tuple(problems)
@@ -318,7 +323,7 @@ def _problem(place: _Placed, examples: dict[tuple[Statement, Comment], str | Non
         )
     key = (place.statement, place.comment)
     if key not in examples or not place.own_line:
-        return None if place.statement.broken else "this belongs on a line of its own above a function's def"
+        return None if place.statement.broken else _MISPLACED
     return examples[key]
 
 
