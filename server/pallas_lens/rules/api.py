@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from pallas_lens.knowledge.api_names import Change, NameState, name_state
 from pallas_lens.model.api_use import ApiUse
 from pallas_lens.model.finding import Severity
 from pallas_lens.model.module_facts import ModuleFacts
 from pallas_lens.model.span import Span
+from pallas_lens.model.versions import Version
 
 from .context import Context
 
@@ -45,6 +47,8 @@ def changed_names(facts: ModuleFacts, context: Context, state: NameState) -> Ite
 
 
 def _changed_name(use: ApiUse, context: Context, state: NameState) -> ChangedName | None:
+    if not _has_changed(use.path, context.jax_version):
+        return None
     components = use.text.split(".")
     # The shortest changed path is the one at fault: what hangs on it goes with it.
     for dropped in range(use.path.count(".") - 1, -1, -1):
@@ -61,6 +65,13 @@ def _changed_name(use: ApiUse, context: Context, state: NameState) -> ChangedNam
             return ChangedName(use, path, text, change, span, whole)
         return ChangedName(use, path, use.text, change, use.span, use.span)
     return None
+
+
+@lru_cache(maxsize=4096)
+def _has_changed(path: str, version: Version) -> bool:
+    """Whether JAX changed ``path`` or what it hangs on; asked anew of every name at every keystroke."""
+    names = path.split(".")
+    return any(name_state(".".join(names[:count]), version) is not None for count in range(2, len(names) + 1))
 
 
 def _is_written_in_one_line(use: ApiUse) -> bool:
