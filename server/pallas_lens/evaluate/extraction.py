@@ -28,7 +28,7 @@ from ..model.unknown import Unknown
 from .array_types import dtype_name, shape_symbols
 from .bodies import FollowedBody, follow_body, read_whole, target_of
 from .calling import arity_of
-from .machine import Machine, Started
+from .machine import Machine, Started, assumption
 from .projection import project
 from .recording import array_type
 from .specs import function_span, grid_dims, items_of, parameters_span, spec_list, why
@@ -93,12 +93,23 @@ def worlds(
 
 def _assignments(known: dict[Hashable, bool], keys: list[Hashable]) -> list[dict[Hashable, bool]]:
     if len(keys) <= 3:
-        return [
-            {**known, **dict(zip(keys, outcome, strict=True))} for outcome in product((True, False), repeat=len(keys))
+        made = [
+            _assuming(known, dict(zip(keys, ways, strict=True))) for ways in product((True, False), repeat=len(keys))
         ]
-    base = {**known, **dict.fromkeys(keys, True)}
-    flips = [{**base, key: False} for key in keys[: WORLD_LIMIT - 2]]
-    return [base, *flips, {**known, **dict.fromkeys(keys, False)}]
+    else:
+        base = dict.fromkeys(keys, True)
+        flips = [{**base, key: False} for key in keys[: WORLD_LIMIT - 2]]
+        made = [_assuming(known, ways) for ways in (base, *flips, dict.fromkeys(keys, False))]
+    return [one for index, one in enumerate(made) if one not in made[:index]]
+
+
+def _assuming(known: dict[Hashable, bool], ways: dict[Hashable, bool]) -> dict[Hashable, bool]:
+    """``known`` and ``ways``, of which those are false that others rule out."""
+    assumed = dict(known)
+    for key, way in ways.items():
+        ruled = assumption(assumed, key)
+        assumed[key] = way if ruled is None else ruled
+    return assumed
 
 
 def _project_started(started: Started, assumed: dict[Hashable, bool], seen: dict[Hashable, str]) -> Started:

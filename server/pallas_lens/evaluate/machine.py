@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -136,7 +136,7 @@ class Machine:
 
     def outcome(self, condition: Condition) -> bool | None:
         """What the path already assumes of ``condition``."""
-        known = self.assumed.get(condition.key)
+        known = assumption(self.assumed, condition.key)
         return None if known is None else known != condition.negated
 
     def assume(self, condition: Condition, outcome: bool) -> None:
@@ -173,7 +173,7 @@ class Machine:
     def settled(self, value: Value) -> Value:
         """``value`` as far as the assumptions of this path decide it (outermost guards only)."""
         while isinstance(value, Guarded):
-            known = self.assumed.get(value.key)
+            known = assumption(self.assumed, value.key)
             if known is None:
                 return value
             value = value.when_true if known else value.when_false
@@ -199,6 +199,16 @@ class Machine:
                 self.journal.merge(true_touched, false_touched, partial(self.join, condition))
                 return self.join(condition, true_value, false_value)
         return function(*values)
+
+
+def assumption(assumed: Mapping[Hashable, bool], key: Hashable) -> bool | None:
+    """What ``assumed`` says of the condition ``key``: also that what equals one text equals no other."""
+    known = assumed.get(key)
+    if known is None and isinstance(key, tuple) and key[0] == "equals":
+        for other, holds in assumed.items():
+            if holds and isinstance(other, tuple) and other[:2] == key[:2] and other != key:
+                return False
+    return known
 
 
 def guard_depth(value: Value) -> int:

@@ -22,6 +22,7 @@ from .values import (
     External,
     Function,
     Instance,
+    Itself,
     KernelCallable,
     ListValue,
     Opaque,
@@ -235,10 +236,12 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
             )
         return binary_result(symbol, left, right)
     negated = symbol == "!="
-    text = f"{describe(left)} {'==' if negated else symbol} {describe(right)}"
-    if "…" in text:
-        return machine_condition(machine, text)
-    return Condition(("compare", text), text, negated)
+    if symbol in ("==", "!=") and (isinstance(left, Opaque) != isinstance(right, Opaque)):
+        unknown, constant = (left, right) if isinstance(left, Opaque) else (right, left)
+        if isinstance(constant, str | bytes):
+            text = f"{unknown.text} == {constant!r}"
+            return Condition(("equals", unknown.text, constant), text, negated)
+    return condition(machine, f"{describe(left)} {'==' if negated else symbol} {describe(right)}", negated)
 
 
 _COMPARISONS: Final[dict[str, Callable[[Value, Value], bool]]] = {
@@ -251,6 +254,13 @@ _COMPARISONS: Final[dict[str, Callable[[Value, Value], bool]]] = {
 }
 
 _OPPOSITE: Final = {"!=": "==", ">=": "<", ">": "<="}
+
+
+def condition(machine: Machine, text: str, negated: bool = False) -> Condition:
+    """A condition that has the same outcome wherever the same is asked, which only a full text can tell."""
+    if "…" in text:
+        return machine_condition(machine, text)
+    return Condition(("asked", text), text, negated)
 
 
 def machine_condition(machine: Machine, text: str) -> Condition:
@@ -317,10 +327,7 @@ def _identity(machine: Machine, symbol: str, left: Value, right: Value) -> Value
     known = _same_value(left, right)
     if known is not None:
         return known != negated
-    text = f"{describe(left)} is {describe(right)}"
-    if "…" in text:
-        return machine_condition(machine, text)
-    return Condition(("is", text), text, negated)
+    return condition(machine, f"{describe(left)} is {describe(right)}", negated)
 
 
 def _membership(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
@@ -339,10 +346,7 @@ def _membership(machine: Machine, symbol: str, left: Value, right: Value) -> Val
             return negated
     if isinstance(left, str) and isinstance(right, str):
         return (left in right) != negated
-    text = f"{describe(left)} in {describe(right)}"
-    if "…" in text:
-        return machine_condition(machine, text)
-    return Condition(("in", text), text, negated)
+    return condition(machine, f"{describe(left)} in {describe(right)}", negated)
 
 
 def _same_value(left: Value, right: Value) -> bool | None:
@@ -414,11 +418,11 @@ def truth(value: Value) -> bool | Condition:
         case ListValue(items):
             if isinstance(items, tuple):
                 return bool(items)
-            return Condition(("true", id(value)), "the list is not empty")
+            return Condition(("true", Itself(value)), "the list is not empty")
         case DictValue(entries, is_open):
             if entries or not is_open:
                 return bool(entries)
-            return Condition(("true", id(value)), "the dict is not empty")
+            return Condition(("true", Itself(value)), "the dict is not empty")
         case Expression():
             if symbolic.equal(value, 0) is False:
                 return True
@@ -426,7 +430,7 @@ def truth(value: Value) -> bool | Condition:
         case Opaque(text):
             return Condition(("true", text), text)
         case Array() | Ref() | ShapeOf():
-            return Condition(("true", describe(value), id(value)), describe(value))
+            return Condition(("true", Itself(value)), describe(value))
         case _:
             return True
 

@@ -80,6 +80,19 @@ class ShapeOf:
     array: Opaque
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Itself:
+    """A key that only this very value has; it keeps the value, so that no other can get its identity."""
+
+    value: Value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What an undecided condition compares, kept so that assuming it teaches something."""
@@ -368,6 +381,8 @@ def _described(value: Value, depth: int) -> str:
             return name
         case Array():
             return "array"
+        case Class(node):
+            return node.name
         case Instance(class_, fields) if class_.kind == "enum":
             return f"{class_.node.name}.{fields.get('name')}"
         case Guarded(_, text):

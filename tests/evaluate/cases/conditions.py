@@ -116,3 +116,51 @@ def boolean_values(x, a=None, b=None):
     has_either = a is not None or b is not None
     n = 3 if has_either else 2
     return pl.pallas_call(body, out_shape=x, grid=(n, 1 + int(True)))(x)  #: grid (3, 2)
+
+
+def one_of_two_modes(x, y, mode):
+    specs = [pl.BlockSpec((8, 128), lambda i: (i, 0))]
+    operands = [x]
+    if mode == "add":
+        specs.append(pl.BlockSpec((8, 128), lambda i: (i, 0)))
+    if mode == "multiply":
+        specs.append(pl.BlockSpec((16, 128), lambda i: (i, 0)))
+    if mode == "add" or mode == "multiply":
+        operands.append(y)
+    return pl.pallas_call(
+        body,
+        out_shape=x,
+        grid=(8,),
+        in_specs=specs,
+        #: worlds 3
+        #: counts in 2, out 1, given 2
+        #: in 1 y ?? block (8, 128) at (grid0, 0)
+        #: [generic/1] in 1 y ?? block (16, 128) at (grid0, 0)
+        #: [generic/2] counts in 1, out 1, given 1
+    )(*operands)
+
+
+class A:
+    pass
+
+
+class B:
+    pass
+
+
+def kinds_of_objects(x, config):
+    n = 1
+    if isinstance(config, A):
+        n = n * 2
+    if isinstance(config, B):
+        n = n * 3
+    return pl.pallas_call(
+        body,
+        out_shape=x,
+        grid=(n,),
+        #: grid (6,)
+        #: [generic/1] grid (3,)
+        #: [generic/2] grid (2,)
+        #: [generic/3] grid (1,)
+        #: worlds 4
+    )(x)

@@ -12,7 +12,7 @@ from ..array_types import length_of, shape_symbols
 from ..calling import Arguments, apply, invoke
 from ..expressions import LONGEST_STRING, UNROLL_LIMIT, iterable_items, turning, unpack
 from ..machine import Machine
-from ..operators import as_integer, binary, compare, truth
+from ..operators import as_integer, binary, compare, condition, truth
 from ..statements import extend
 from ..values import (
     CONSTANTS,
@@ -269,8 +269,7 @@ def _isinstance(machine: Machine, arguments: Arguments, value: Value, kind: Valu
         return True
     if None not in outcomes:
         return False
-    text = f"isinstance({describe(value)}, {describe(kind)})"
-    return Condition(("isinstance", text), text)
+    return condition(machine, f"isinstance({describe(value)}, {describe(kind)})")
 
 
 _PYTHON_KINDS: Final[dict[str, type | tuple[type, ...]]] = {
@@ -342,14 +341,13 @@ def _setattr(machine: Machine, arguments: Arguments) -> Value:
 
 def _hasattr(machine: Machine, arguments: Arguments) -> Value:
     values = [machine.settled(value) for value in arguments.positional]
-    text = f"hasattr({', '.join(map(describe, values))})"
-    return Condition(("hasattr", text), text)
+    return condition(machine, f"hasattr({', '.join(map(describe, values))})")
 
 
 def _callable(machine: Machine, arguments: Arguments, value: Value) -> Value:
     if isinstance(value, Function | Partial | External | KernelCallable):
         return True
-    return Condition(("callable", describe(value)), f"callable({describe(value)})")
+    return condition(machine, f"callable({describe(value)})")
 
 
 def _sorted(machine: Machine, arguments: Arguments, value: Value) -> Value:
