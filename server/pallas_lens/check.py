@@ -80,6 +80,10 @@ class Checker:
         self._judged[uri] = now
         return found
 
+    def look_again(self) -> None:
+        """Other files of the project may have changed since the last check."""
+        self._analyzer.look_again()
+
     def close(self, document: Document) -> None:
         """Forget a document that is no longer open."""
         self._judged.pop(document.uri, None)

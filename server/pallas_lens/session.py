@@ -107,6 +107,7 @@ class Session:
     def files_changed(self) -> None:
         """A project file has changed: read settings and environment anew."""
         self._projects.forget()
+        self._checker.look_again()
         self._forget_answers()
 
     def take_problems(self) -> list[str]:
@@ -127,6 +128,7 @@ class Session:
         for change in changes:
             text, cursor = apply_change(text, change, units)
         entry.document = update_document(entry.document, text, version, cursor)
+        self._checker.look_again()
 
     def open_notebook(self, uri: str, path: Path | None, cells: tuple[Cell, ...]) -> None:
         """The editor shows a notebook."""

@@ -14,6 +14,35 @@ from .kernel_texts import TEXTS, mutated, tokens
 EDITS = 40
 
 
+def test_a_helper_file_that_changed_is_read_anew(tmp_path: Path) -> None:
+    sizes = tmp_path / "sizes.py"
+    sizes.write_text("BLOCKS = 8\n")
+    text = """from jax.experimental import pallas as pl
+from sizes import BLOCKS
+
+
+def double(x, o):
+    o[...] = x[...] * 2
+
+
+def call(x):
+    return pl.pallas_call(double, grid=(BLOCKS,), out_shape=x)(x)
+"""
+    analyzer = Analyzer()
+    document = open_document(tmp_path / "kernel.py", text)
+
+    def grid() -> object:
+        return analyzer.analyse(document).sites[0].specialisations[0].worlds[0].grid
+
+    assert grid() == (8,)
+    sizes.write_text("BLOCKS = 160\n")
+    analyzer.look_again()
+    assert grid() == (160,)
+    sizes.unlink()
+    analyzer.look_again()
+    assert grid() not in ((8,), (160,))
+
+
 def edited(text: str, original: str, chosen: random.Random) -> str:
     """A next version: an accident, a line more or less, two statements swapped, or the file as it was."""
     lines = text.split("\n")

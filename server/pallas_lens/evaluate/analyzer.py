@@ -19,7 +19,6 @@ from ..source.statements import Statement
 from .api_uses import api_uses
 from .entries import Entry, Outcome, run_entry, with_new_bodies
 from .lexical import EntryFunction, outline
-from .module import Module
 from .workspace import Workspace
 
 Result = TypeVar("Result")
@@ -76,6 +75,10 @@ class Analyzer:
             _guarded(lambda: _runnables(document), ()),
             _guarded(lambda: _faults(document), ()),
         )
+
+    def look_again(self) -> None:
+        """Other files of the project may have come, changed or gone: read anew those that did."""
+        self.workspace.new_round()
 
     def close(self, document: Document) -> None:
         """Forget a file that is no longer open."""
@@ -227,6 +230,3 @@ def _faults(document: Document) -> tuple[CommentFault, ...]:
         CommentFault(problem.range.start_row, problem.range.start_column, problem.range.end_column, problem.message)
         for problem in (*comment_problems(document), *example_problems(document))
     )
-
-
-__all__ = ["Analyzer", "Module"]
