@@ -7,7 +7,7 @@ from typing import Final
 from ..model.dtypes import BITS, from_short_name
 from ..model.kernel_call import MemorySpace
 from ..model.symbolic import multiply
-from .array_types import UNKNOWN_DTYPE, shape_symbols
+from .array_types import shape_symbols
 from .machine import Machine
 from .values import (
     MISSING,
@@ -245,6 +245,3 @@ def external(path: str) -> Value:
     if owner == "math" and name in ("inf", "pi"):
         return float("inf") if name == "inf" else 3.141592653589793
     return External(f"{owner}.{name}" if owner else name)
-
-
-__all__ = ["UNKNOWN_DTYPE", "attribute", "class_attribute", "external", "set_attribute"]

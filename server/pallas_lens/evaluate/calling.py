@@ -10,7 +10,7 @@ from ..model.kernel_body import OperationKind
 from ..model.kernel_call import Arity
 from ..model.span import Span
 from ..model.unknown import Unknown
-from .array_types import dtype_name, is_array_like, shape_tuple
+from .array_types import dtype_name, is_array_like
 from .lexical import is_generator
 from .machine import DEPTH_LIMIT, Frame, Machine, Started
 from .values import (
@@ -493,17 +493,3 @@ def _record_call(
     elif last == "when":
         kind = OperationKind.WHEN
     record(machine, kind, name, node, node.func, frame, arguments.positional, result, asked=asked)
-
-
-__all__ = [
-    "Arguments",
-    "apply",
-    "arity_of",
-    "bind",
-    "call",
-    "invoke",
-    "invoke_function",
-    "run",
-    "shape_tuple",
-    "start_kernel",
-]

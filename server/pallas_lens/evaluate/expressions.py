@@ -12,7 +12,7 @@ from ..model import symbolic
 from ..model.kernel_body import OperationKind
 from ..model.symbolic import Expression
 from . import operators
-from .array_types import DynamicSlice, array_of, indexed_shape, is_array_like, shape_symbols
+from .array_types import array_of, indexed_shape, is_array_like, shape_symbols
 from .attributes import attribute
 from .calling import call
 from .machine import Frame, Machine
@@ -711,13 +711,3 @@ _HANDLERS: Final[dict[type[ast.expr], Callable[[Machine, Any, Frame], Value]]] =
     ast.DictComp: _dict_comprehension,
     ast.Await: _await,
 }
-__all__ = [
-    "DynamicSlice",
-    "assign",
-    "evaluate",
-    "evaluate_index",
-    "iterable_items",
-    "look_up",
-    "make_function",
-    "under_both",
-]

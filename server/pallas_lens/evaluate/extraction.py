@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from itertools import product
 from typing import Final
 
@@ -324,6 +325,11 @@ class _Extraction:
             return scratch
         return (*inputs, *outputs, *scratch)
 
+    def _windowed(self, role: Role, name: str, value: Value, spec: BlockSpec | Unknown | None) -> Operand:
+        """An input or output with the spec that cuts it into blocks."""
+        span = spec.span if isinstance(spec, BlockSpec) else None
+        return Operand(name, role, self._array(value), spec, _space_of(spec, value), span, _is_tree(value))
+
     def _inputs(self, count: int, in_specs: SpecList | Unknown | None) -> tuple[Operand, ...] | Unknown:
         given = self.started.operands
         made: list[Operand] = []
@@ -336,7 +342,7 @@ class _Extraction:
                     self._array(value),
                     None,
                     MemorySpace.SMEM,
-                    _item_span(self.started.operands_span),
+                    self.started.operands_span,
                     _is_tree(value),
                 )
             )
@@ -354,17 +360,8 @@ class _Extraction:
             spec: BlockSpec | Unknown | None = in_specs if isinstance(in_specs, Unknown) else None
             if specs is not None:
                 spec = specs[index]
-            made.append(
-                Operand(
-                    _operand_name(value, f"inputs[{index}]"),
-                    Role.INPUT,
-                    self._array(value),
-                    spec,
-                    _space_of(spec, value),
-                    spec.span if isinstance(spec, BlockSpec) else None,
-                    _is_tree(value) or _is_spec_tree(self.part("in_specs")[0], index),
-                )
-            )
+            operand = self._windowed(Role.INPUT, _operand_name(value, f"inputs[{index}]"), value, spec)
+            made.append(replace(operand, is_tree=operand.is_tree or _is_spec_tree(self.part("in_specs")[0], index)))
         return tuple(made)
 
     def _outputs(self, out_specs: SpecList | Unknown | None) -> tuple[Operand, ...] | Unknown:
@@ -387,17 +384,7 @@ class _Extraction:
                 spec = specs[index] if index < len(specs) else None
             elif isinstance(out_specs, Unknown):
                 spec = out_specs
-            made.append(
-                Operand(
-                    f"outputs[{index}]",
-                    Role.OUTPUT,
-                    self._array(leaf),
-                    spec,
-                    _space_of(spec, leaf),
-                    spec.span if isinstance(spec, BlockSpec) else None,
-                    _is_tree(leaf),
-                )
-            )
+            made.append(self._windowed(Role.OUTPUT, f"outputs[{index}]", leaf, spec))
         return tuple(made)
 
     def _is_operand(self, value: Opaque) -> bool:
@@ -417,17 +404,7 @@ class _Extraction:
         for index, spec in enumerate(specs):
             position = in_count + index
             value = given[position] if isinstance(given, tuple) and position < len(given) else MISSING
-            made.append(
-                Operand(
-                    _operand_name(value, f"outputs[{index}]"),
-                    Role.OUTPUT,
-                    self._array(value),
-                    spec,
-                    _space_of(spec, value),
-                    spec.span if isinstance(spec, BlockSpec) else None,
-                    _is_tree(value),
-                )
-            )
+            made.append(self._windowed(Role.OUTPUT, _operand_name(value, f"outputs[{index}]"), value, spec))
         return tuple(made)
 
     def _scratch(self) -> tuple[Operand, ...] | Unknown:
@@ -618,10 +595,6 @@ def _value(dim: Integer | Unknown) -> Value:
 def _spans(value: Value) -> tuple[Span | None, ...]:
     items = value.items if isinstance(value, ListValue) else value
     return item_spans(items)
-
-
-def _item_span(span: Span | None) -> Span | None:
-    return span
 
 
 def _listed(specs: SpecList | Unknown | None) -> tuple[BlockSpec | Unknown | None, ...] | None:

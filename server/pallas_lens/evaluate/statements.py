@@ -16,7 +16,6 @@ from .expressions import (
     assign,
     evaluate,
     iterable_items,
-    make_function,
     turning,
 )
 from .machine import Frame, Machine
@@ -31,7 +30,6 @@ from .values import (
     Guarded,
     ListValue,
     Opaque,
-    Scope,
     Value,
     describe,
 )
@@ -379,16 +377,6 @@ def _delete(machine: Machine, node: ast.Delete, frame: Frame) -> Flow:
         if isinstance(target, ast.Name):
             machine.journal.write(frame.scope.variables, target.id, MISSING)
     return Flow.NORMAL
-
-
-def run_in_scope(machine: Machine, statements: Sequence[ast.stmt], scope: Scope, anchor: str, name: str) -> None:
-    """Run module-level or class-level statements for what they bind."""
-    execute(machine, statements, Frame(scope, anchor, name))
-
-
-def function_of(machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Function:
-    """The bare function of a ``def``, without its decorators."""
-    return make_function(machine, node, frame)
 
 
 _HANDLERS: Final[dict[type[ast.stmt], Callable[[Machine, Any, Frame], Flow]]] = {

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from math import isqrt
 
 from .dtypes import BITS
-from .kernel_call import BlockDimension, BlockSpec, Dim, DimensionKind, IndexMap, MemorySpace
+from .kernel_call import BlockDimension, BlockSpec, Dim, IndexMap, MemorySpace
 from .symbolic import NO_FACTS, Expression, Facts, Integer, Minimum, equal, is_multiple
 from .unknown import Unknown
 
@@ -247,8 +247,3 @@ def padded_shape(shape: tuple[int, ...], dtype: str, generation: int = 4) -> tup
         return (round_up(shape[0], LANES * share),)
     rows, columns = shape[-2:]
     return (*shape[:-2], round_up(rows, sublane_tile(rows, share, generation)), round_up(columns, LANES))
-
-
-def is_element_block(block: tuple[BlockDimension, ...]) -> bool:
-    """Whether a dim of the block is ``pl.Element``: its index map then counts elements, not blocks."""
-    return any(dimension.kind is DimensionKind.ELEMENT for dimension in block)

@@ -12,7 +12,7 @@ from math import prod
 
 from .chip import Chip
 from .grid import grid_of_one_core, moves
-from .kernel_call import BlockSpec, Dim, KernelCall, MemorySpace, Operand, Role
+from .kernel_call import Dim, KernelCall, MemorySpace, Operand, Role
 from .symbolic import Integer, add, ceiling_divide, is_multiple, lower_bound, multiply
 from .tiling import LANES, SUBLANES, is_trivial_window, memory_bits, padded_shape, round_up
 from .unknown import Unknown
@@ -290,12 +290,3 @@ def bytes_on(operand: Operand, grid: Sequence[Dim] | Unknown, chip: Chip) -> Int
     if operand.memory_space not in (MemorySpace.VMEM, MemorySpace.SMEM):
         return 0
     return buffer_item(operand, grid, chip).bytes
-
-
-def is_windowed(spec: BlockSpec | Unknown | None) -> bool | None:
-    """Whether a spec cuts its array into blocks; None where not known."""
-    if isinstance(spec, Unknown):
-        return None
-    if spec is None or spec.block_shape is None:
-        return False
-    return None if isinstance(spec.block_shape, Unknown) else True

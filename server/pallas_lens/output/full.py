@@ -40,14 +40,6 @@ def full(reports: Iterable[FileReport], *, colour: bool) -> str:
     return "".join(_finding(one, report, paint) for report in reports for one in report.diagnostics)
 
 
-def excerpt(lines: tuple[str, ...], text_range: TextRange, *, first_row: int = 0) -> list[str]:
-    """The lines of ``text_range`` with numbers and a line of marks, without colour.
-
-    ``first_row`` is the row that gets the number 1.
-    """
-    return _excerpt(lines, text_range, first_row, "^", "", _Paint(False), _gutter(text_range, first_row))
-
-
 def _finding(diagnostic: Diagnostic, report: FileReport, paint: _Paint) -> str:
     colour = _COLOURS[diagnostic.severity]
     cell = report.cell_of(diagnostic.range.start_row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..array_types import is_array_like
 from ..calling import Arguments
 from ..machine import Machine
-from ..values import Array, ListValue, Opaque, Value, describe
+from ..values import ListValue, Value, describe
 from .jax import FUNCTIONS as JAX_FUNCTIONS
 from .jax import array_method, elementwise_fallback
 from .pallas import FUNCTIONS as PALLAS_FUNCTIONS
@@ -40,6 +40,3 @@ def call_method(machine: Machine, owner: Value, name: str, arguments: Arguments)
     if is_array_like(owner):
         return array_method(machine, owner, name, arguments)
     return method(machine, owner, name, arguments)
-
-
-__all__ = ["Array", "Opaque", "call_external", "call_method"]

@@ -13,7 +13,6 @@ from ..array_types import (
     binary_result,
     broadcast,
     dtype_name,
-    indexed_shape,
     is_array_like,
     length_of,
     matmul_shape,
@@ -21,7 +20,7 @@ from ..array_types import (
     shape_symbols,
     shape_tuple,
 )
-from ..calling import Arguments, apply, invoke
+from ..calling import Arguments, invoke
 from ..expressions import under_both
 from ..machine import Machine
 from ..operators import truth
@@ -640,11 +639,3 @@ def array_method(machine: Machine, owner: Array | Ref, name: str, arguments: Arg
             )
         case _:
             return machine.fresh(f"array.{name}(…)", f"`.{name}` of an array is not followed")
-
-
-def view_of(machine: Machine, ref: Ref, index: Value) -> Ref:
-    """``ref.at[index]``."""
-    return Ref(ref.name, indexed_shape(ref.shape, index), ref.dtype, ref.memory_space)
-
-
-__all__ = ["FUNCTIONS", "apply", "array_method", "elementwise_fallback", "view_of"]

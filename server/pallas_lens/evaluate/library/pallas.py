@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Final
 
 from ...model import symbolic
 from ...model.kernel_call import MemorySpace
 from ...model.span import Span
 from ..array_types import DynamicSlice, array_of
-from ..calling import Arguments, apply, invoke
+from ..calling import Arguments, invoke
 from ..machine import Machine, Started
 from ..operators import as_integer, truth
 from ..values import (
@@ -21,7 +20,6 @@ from ..values import (
     BufferedValue,
     CompilerParamsValue,
     Condition,
-    DictValue,
     External,
     Function,
     GridSpecValue,
@@ -350,10 +348,6 @@ def _cost_estimate(machine: Machine, arguments: Arguments) -> Value:
     return machine.fresh("CostEstimate(…)", "it has no part in the check")
 
 
-def _bind_core_map(machine: Machine, arguments: Arguments) -> Value:
-    return None
-
-
 FUNCTIONS: Final[dict[str, TableFunction]] = {
     f"{_PL}.BlockSpec": _block_spec,
     f"{_TPU}.BlockSpec": _block_spec,
@@ -404,5 +398,3 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     f"{_PL}.CostEstimate": _cost_estimate,
     **{f"{_TPU}.BufferedRef.{name}": _allocation for name in ("input", "output", "input_output", "accumulator")},
 }
-
-__all__ = ["FUNCTIONS", "DictValue", "apply", "ast", "ref_of", "results_of"]

@@ -9,8 +9,8 @@ from typing import Final
 from ...model import symbolic
 from ...model.symbolic import Expression
 from ..array_types import length_of, shape_symbols
-from ..calling import Arguments, apply, invoke
-from ..expressions import LONGEST_STRING, UNROLL_LIMIT, iterable_items, turning, unpack
+from ..calling import Arguments, invoke
+from ..expressions import LONGEST_STRING, UNROLL_LIMIT, iterable_items, turning
 from ..machine import Machine
 from ..operators import as_integer, binary, compare, condition, truth
 from ..statements import extend
@@ -20,7 +20,6 @@ from ..values import (
     Array,
     Condition,
     DictValue,
-    Dtype,
     External,
     Function,
     Guarded,
@@ -612,6 +611,3 @@ def _string_method(machine: Machine, owner: str, name: str, arguments: Arguments
             return machine.fresh(f"{describe(owner)}.{name}(…)", f"`.{name}` fails")
         return ListValue(tuple(result)) if isinstance(result, list) else result
     return machine.fresh(f"{describe(owner)}.{name}(…)", f"`.{name}` of a text is not followed")
-
-
-__all__ = ["FUNCTIONS", "Dtype", "TableFunction", "apply", "method", "unknown_call", "unpack"]
