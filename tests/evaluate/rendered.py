@@ -6,6 +6,9 @@
     #: counts in 2, out 1, scratch 1           refs by role; "named 1": scratch by keyword; "given 2": arguments
     #: in 0 x float32(m, k) block (bm, k) at (grid0, 0)
     #: semantics parallel, arbitrary
+    #: vmapped (x.shape[0],)                   what each `vmap` around the call maps over
+    #: wrapper project_call                    the function that stands in place of JAX's
+    #: for callers true                        the function around only forwards
     #: unknown in_specs: `specs` comes from the caller
 
 An input, output, scratch or prefetched operand is a line of its own ("in 0", "out 0", "scratch 0", "prefetch 0"):
@@ -52,6 +55,9 @@ def rendered(call: KernelCall) -> Iterator[tuple[str, str]]:
         yield "semantics", _known(call.semantics)
     yield "vmem limit", _known(call.vmem_limit_bytes)
     yield "aliases", _known(call.aliases)
+    yield "vmapped", _dims(call.batch_sizes)
+    yield "wrapper", str(call.wrapper)
+    yield "for callers", str(call.is_for_callers).lower()
     yield "interpreted", str(call.always_interpreted).lower()
     for missing in call.missing:
         yield f"unknown {missing.what}", missing.why

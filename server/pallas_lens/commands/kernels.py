@@ -37,6 +37,7 @@ def kernels(arguments: argparse.Namespace) -> int:
                     project.context.targets,
                 )
                 for specialised in site.specialisations
+                if not specialised.worlds[0].is_for_callers
             ]
     sys.stdout.write(kernels_json(entries) if arguments.output_format == "json" else kernels_full(entries))
     return 0 if inputs.all_read else 1

@@ -33,6 +33,7 @@ from .values import (
     Scope,
     ScratchValue,
     SpannedTuple,
+    Transformed,
     Value,
     describe,
 )
@@ -80,13 +81,14 @@ def call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
     callee = evaluate(machine, node.func, frame)
     written_arguments = _evaluate_arguments(machine, node, frame)
     is_own = "\0" not in frame.anchor
+    started = len(machine.started)
     if is_own:
         forwards = bool(node.args) and isinstance(node.args[0], ast.Starred)
         machine.calls.append((machine.span(node, frame), machine.span(node.func, frame), forwards))
     try:
         # An argument list whose length hangs on a condition makes one call for each outcome.
         result = machine.lift(
-            lambda function, *starred: apply(machine, function, written_arguments.with_contents(starred)),
+            lambda function, *starred: _applied(machine, function, written_arguments.with_contents(starred), started),
             callee,
             *written_arguments.starred,
         )
@@ -97,6 +99,15 @@ def call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
         arguments = written_arguments.with_contents(tuple(map(machine.settled, written_arguments.starred)))
         _record_call(machine, node, frame, callee, arguments, result)
     return result
+
+
+def _applied(machine: Machine, callee: Value, arguments: Arguments, started: int) -> Value:
+    from .wrappers import as_kernel_callable
+
+    result = apply(machine, callee, arguments)
+    if arguments.frame is None or "\0" in arguments.frame.anchor:
+        return result
+    return as_kernel_callable(machine, callee, arguments, result, started)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,6 +236,10 @@ def apply(machine: Machine, callee: Value, arguments: Arguments) -> Value:
             from .classes import instantiate
 
             return instantiate(machine, callee, arguments)
+        case Transformed():
+            from .library.transformations import run_transformed
+
+            return run_transformed(machine, callee, arguments)
         case KernelCallable():
             return start_kernel(machine, callee, arguments)
         case Instance(class_=class_):
@@ -416,6 +431,8 @@ def arity_of(machine: Machine, value: Value) -> Arity | Unknown:
                 return Arity(max(0, least), None)
             most = max(0, most - len(bound))
             return Arity(min(max(0, least), most), most)
+        case Transformed(function=function):
+            return arity_of(machine, machine.settled(function))
         case Opaque(_, reason):
             return Unknown(reason)
         case Guarded():
@@ -441,6 +458,7 @@ def start_kernel(machine: Machine, callable_: KernelCallable, arguments: Argumen
             arguments.span,
             arguments.keywords,
             dict(machine.ranks),
+            machine.batch_sizes,
         )
     )
     return results_of(machine, callable_)

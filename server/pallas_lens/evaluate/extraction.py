@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import replace
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final
 
@@ -11,6 +12,7 @@ from ..model.kernel_call import (
     Arity,
     ArrayType,
     BlockSpec,
+    Dim,
     DimensionKind,
     Form,
     KernelCall,
@@ -31,7 +33,7 @@ from .bodies import FollowedBody, follow_body, read_whole, target_of
 from .calling import arity_of
 from .machine import Machine, Started, assumption
 from .projection import project
-from .recording import array_type
+from .recording import array_type, model_dim
 from .specs import function_span, grid_dims, items_of, parameters_span, spec_list, why
 from .values import (
     MISSING,
@@ -52,6 +54,7 @@ from .values import (
     Value,
     item_spans,
 )
+from .wrappers import comes_from_caller
 
 WORLD_LIMIT: Final = 8
 _MOST_PREFETCHED: Final = 64
@@ -69,27 +72,51 @@ def worlds(
     machine.base_assumed = started.assumed
     machine.index_results = {}
     machine.specs_made = {}
-    calls: list[KernelCall] = []
-    followed: FollowedBody | None = None
+    built: list[_World] = []
     for assumed in _assignments(started.assumed, keys):
-        world = _project_started(started, assumed, {})
-        saved, facts = dict(machine.assumed), machine.facts
-        machine.assumed.clear()
-        machine.assumed.update(assumed)
-        machine.facts = started.facts
-        mark = machine.journal.mark()
-        call, kernel, refs = _Extraction(machine, world, specialisation, origin).build()
-        if not calls and with_body:
-            followed = follow_body(machine, call, kernel, refs)
-        elif followed is None or target_of(followed.kernel) is not target_of(kernel):
-            read_whole(machine, kernel)
+        decided = _project_started(started, assumed, {})
+        with _assuming_world(machine, started, assumed):
+            built.append(_World(assumed, *_Extraction(machine, decided, specialisation, origin).build()))
+    # Of equally likely worlds the one comes first whose grid and operands can be told.
+    built.sort(key=lambda world: isinstance(world.call.grid, Unknown) + isinstance(world.call.operands, Unknown))
+    first, *others = built
+    with _assuming_world(machine, started, first.assumed):
+        followed = follow_body(machine, first.call, first.kernel, first.refs) if with_body else None
+    for world in others:
+        if followed is None or target_of(followed.kernel) is not target_of(world.kernel):
+            read_whole(machine, world.kernel)
+    calls: list[KernelCall] = []
+    for world in built:
+        if world.call not in calls:
+            calls.append(world.call)
+    return tuple(calls), followed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _World:
+    """A kernel call as one way of the open conditions makes it."""
+
+    assumed: dict[Hashable, bool]
+    call: KernelCall
+    kernel: Value
+    refs: tuple[Value, ...] | None
+
+
+@contextmanager
+def _assuming_world(machine: Machine, started: Started, assumed: dict[Hashable, bool]) -> Iterator[None]:
+    """Around what is evaluated as if the program had come to the start of the kernel by ``assumed``."""
+    saved, facts = dict(machine.assumed), machine.facts
+    machine.assumed.clear()
+    machine.assumed.update(assumed)
+    machine.facts = started.facts
+    mark = machine.journal.mark()
+    try:
+        yield
+    finally:
         machine.journal.rewind(mark)
         machine.assumed.clear()
         machine.assumed.update(saved)
         machine.facts = facts
-        if call not in calls:
-            calls.append(call)
-    return tuple(calls), followed
 
 
 def _assignments(known: dict[Hashable, bool], keys: list[Hashable]) -> list[dict[Hashable, bool]]:
@@ -130,6 +157,7 @@ def _project_started(started: Started, assumed: dict[Hashable, bool], seen: dict
         callable_.callee_span,
         callable_.owner,
         callable_.order,
+        callable_.wrapper,
     )
     operands = started.operands
     if isinstance(operands, tuple):
@@ -143,6 +171,7 @@ def _project_started(started: Started, assumed: dict[Hashable, bool], seen: dict
         started.operands_span,
         started.keywords,
         started.ranks,
+        tuple(project(size, assumed, seen) for size in started.batch_sizes),
     )
 
 
@@ -240,9 +269,20 @@ class _Extraction:
             missing=tuple(self.missing),
             origin=self.origin,
             own_buffers="allocations" in self.started.keywords,
+            wrapper=self.callable.wrapper,
+            is_for_callers=self._is_for_callers(form, grid, kernel_value),
+            batch_sizes=tuple(map(model_dim, self.started.batch_sizes)),
             always_interpreted=_is_interpreted(self.part("interpret")[0]),
         )
         return call, kernel_value, self._refs(operands)
+
+    def _is_for_callers(self, form: Form, grid: tuple[Dim, ...] | Unknown, kernel: Value) -> bool:
+        """Whether the function around only forwards: then what matters is given by its callers."""
+        if self.callable.wrapper is not None:
+            return False
+        has_no_grid = form in (Form.KERNEL, Form.CORE_MAP)
+        is_open = isinstance(grid, Unknown) or self.callable.is_open or has_no_grid
+        return is_open and comes_from_caller(self.machine, kernel)
 
     def _beside_grid_spec(self) -> tuple[str, ...]:
         if self.spec is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -12,6 +13,8 @@ from ..source.statements import Statement
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 _SITE_NAMES: Final = frozenset({"emit_pipeline", "core_map"})
+_OF_PALLAS_CALL: Final = frozenset({"grid_spec", "grid", "in_specs", "out_specs", "scratch_shapes"})
+_OF_KERNEL: Final = frozenset({"mesh", "scratch_types"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +91,8 @@ class _Walk:
             self.given_numbers.add(_called_name(node.func))
         if _is_site(node):
             self.found_site(enclosing)
+        if isinstance(node, ast.Call) and wrapped_form({keyword.arg or "" for keyword in node.keywords}):
+            self.found_site(enclosing)
         if isinstance(node, ast.Call) and _is_site(node.func):
             self.forwards = self.forwards or bool(node.args and isinstance(node.args[0], ast.Starred))
         if isinstance(node, FunctionNode) and not enclosing:
@@ -110,6 +115,15 @@ class _Walk:
             enclosing = (*enclosing, node)
         for child in ast.iter_child_nodes(node):
             self.visit(child, classes, enclosing)
+
+
+def wrapped_form(keywords: AbstractSet[str]) -> str | None:
+    """The form of kernel call whose keywords these are, None where they are not those of one."""
+    if "out_type" in keywords and keywords & _OF_KERNEL:
+        return "kernel"
+    if "grid_spec" in keywords or ("out_shape" in keywords and keywords & _OF_PALLAS_CALL):
+        return "pallas_call"
+    return None
 
 
 def _is_site(node: ast.AST) -> bool:

@@ -57,6 +57,8 @@ class Started:
     keywords: dict[str, Value] = field(default_factory=dict)
     ranks: dict[str, Value] = field(default_factory=dict)
     """The ranks of arrays that the program has told by then, as ``m, k = x.shape`` does."""
+    batch_sizes: tuple[Value, ...] = ()
+    """The sizes that each ``jax.vmap`` around the call maps over, the outermost first."""
 
 
 @dataclass(slots=True)
@@ -95,6 +97,8 @@ class Machine:
     first argument is handed on, as in ``call(*args)``."""
     turns: int = 1
     """How often the innermost loop body would be run by now, all loops around it unrolled."""
+    batch_sizes: tuple[Value, ...] = ()
+    """The sizes of the axes that each ``jax.vmap`` around what is being run maps over, the outermost first."""
     nesting: int = 0
     """How many expressions are being evaluated, each inside the one before."""
     functions_made: list[Function] = field(default_factory=list)

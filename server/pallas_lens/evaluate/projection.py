@@ -19,6 +19,7 @@ from .values import (
     Partial,
     ScratchValue,
     SpannedTuple,
+    Transformed,
     Value,
 )
 
@@ -107,6 +108,7 @@ _PROJECTED_FIELDS: Final[dict[type, tuple[str, ...]]] = {
     BlockSpecValue: ("block_shape", "index_map", "memory_space", "pipeline_mode"),
     ScratchValue: ("shape", "dtype"),
     Array: ("shape", "dtype"),
+    Transformed: ("function",),
 }
 _PROJECTIONS: Final[dict[type, Callable[[_Projection, Any], Value]]] = {
     Guarded: _Projection.of_guarded,

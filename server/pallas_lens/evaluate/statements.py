@@ -22,6 +22,7 @@ from .machine import Frame, Machine
 from .texts import written
 from .values import (
     MISSING,
+    REPEATEDLY,
     Class,
     Condition,
     DictValue,
@@ -30,6 +31,7 @@ from .values import (
     Guarded,
     ListValue,
     Opaque,
+    Transformed,
     Value,
     describe,
 )
@@ -265,6 +267,10 @@ def _unknown_loop(machine: Machine, body: Sequence[ast.stmt], frame: Frame, bind
             continue
         if owner is machine.ranks or isinstance(value, Function | Class | External):
             machine.journal.write(owner, key, value)
+            continue
+        if isinstance(value, Transformed) and isinstance(owner, dict) and value.function is owner.get(key):
+            # ``for _ in range(x.ndim - 1): f = jax.vmap(f)``
+            machine.journal.write(owner, key, Transformed(REPEATEDLY, value.function, {}))
             continue
         name = str(key) if isinstance(owner, dict) else "the list"
         unknown = machine.fresh(name, f"`{name}` changes in a loop whose number of turns is not known")

@@ -207,6 +207,23 @@ class Partial:
     span: Span | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Transformed:
+    """``jax.vmap(function, …)`` and its like: called, the function runs on other arrays than it is given.
+
+    ``transformation`` is the last part of the name in JAX or ``REPEATEDLY``; ``options`` are the arguments
+    besides the function.
+    """
+
+    transformation: str
+    function: Value
+    options: dict[str, Value]
+
+
+REPEATEDLY: Final = "repeated"
+"""Stands for a transformation that a loop applies a number of times that is not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class External:
     """A name outside the workspace, by its canonical dotted path."""
@@ -330,6 +347,8 @@ class KernelCallable:
     callee_span: Span
     owner: str
     order: int
+    wrapper: str | None = None
+    """The function of the project that was called in place of JAX's, where it may have changed the parts."""
 
 
 CONSTANTS = (int, float, str, bool, bytes, complex, type(None), type(Ellipsis))

@@ -80,9 +80,7 @@ def diagnostics_of(
     found = [one for finding in findings if (one := _diagnostic(document, finding, docs)) is not None]
     found += _comment_diagnostics(document, faults)
     kept = {
-        (one.range, one.code, one.message): one
-        for one in found
-        if not silent.silences(one.code, one.name, one.range)
+        (one.range, one.code, one.message): one for one in found if not silent.silences(one.code, one.name, one.range)
     }
     return tuple(sorted(kept.values(), key=lambda one: (one.range, one.code)))
 

@@ -44,7 +44,7 @@ def call_markdown(seen: Seen) -> str:
     call = seen.call
     kernel = f"kernel {code(call.kernel.name)}" if isinstance(call.kernel, KernelFunction) else ""
     head = " · ".join(part for part in (f"**{call.name}**", kernel, seen.reading) if part)
-    parts = [head, grid_line(seen)]
+    parts = [head, grid_line(seen), *_around(call)]
     if isinstance(call.operands, Unknown):
         parts += [f"operands not known: {call.operands.reason}", _structure(call)]
     else:
@@ -53,6 +53,19 @@ def call_markdown(seen: Seen) -> str:
     if len(seen.specialised.worlds) > 1:
         parts.append(f"one of {len(seen.specialised.worlds)} ways that its conditions may go")
     return "\n\n".join(part for part in parts if part)
+
+
+def _around(call: KernelCall) -> list[str]:
+    """What stands between the program and JAX's function, where something does."""
+    told = []
+    if call.is_for_callers:
+        told.append("the kernel comes from the caller of the function around: see its calls")
+    if call.wrapper is not None:
+        told.append(f"as given to {code(call.wrapper)}, which may change the parts")
+    if call.batch_sizes:
+        sizes = ", ".join("?" if isinstance(size, Unknown) else str(size) for size in call.batch_sizes)
+        told.append(f"under `vmap` over {sizes}: JAX puts a parallel grid axis in front for each")
+    return told
 
 
 def _structure(call: KernelCall) -> str:

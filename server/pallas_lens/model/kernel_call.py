@@ -250,6 +250,14 @@ class KernelCall:
     """What the program has asserted about the symbols in this call."""
     always_interpreted: bool = False
     """``interpret`` is given and true whatever the caller says: the TPU compiler never sees the kernel."""
+    wrapper: str | None = None
+    """The function that stands in place of JAX's: the parts are as given to it, and it may change them."""
+    is_for_callers: bool = False
+    """The grid and the kernel come from the caller of the function around: its calls are the call sites."""
+    batch_sizes: tuple[Dim, ...] = ()
+    """What each ``jax.vmap`` around the call maps over, the outermost first. For each, JAX puts a parallel axis
+    before the grid and a squeezed dim into the blocks of the operands that are mapped (``_pallas_call_batching_rule``
+    in jax/_src/pallas/pallas_call.py); all else here is the call as it is written."""
     own_buffers: bool = False
     """The pipeline is run with ``allocations``: buffers whose class is the author's, who may cut arrays otherwise."""
     missing: tuple[Missing, ...] = field(default=())

@@ -35,6 +35,10 @@ def _entry(entry: dict[str, Any]) -> str:
     out.append(
         f"  grid {_tuple(entry['grid'])}" + (f", dimension semantics {', '.join(semantics)}" if semantics else "")
     )
+    if "wrapper" in entry:
+        out.append(f"  as given to {entry['wrapper']}, which may change the parts")
+    if "vmapped" in entry:
+        out.append(f"  under vmap over {_tuple(entry['vmapped'])}: a parallel grid axis more for each, in front")
     if entry["operands"]:
         out += _table([_OPERAND_TITLES, *(_operand_row(operand) for operand in entry["operands"])])
     out += _memory("VMEM", {chip: _vmem_text(use) for chip, use in entry["vmem"].items()})

@@ -73,10 +73,21 @@ def _call_to_json(
         "dimension_semantics": _semantics(call, unknown),
         "aliases": _aliases(call, unknown),
         "operands": _operands(call, chips, unknown),
+        **_around(call, unknown),
         "vmem": {chip.name: _vmem(call, chip, unknown) for chip in chips},
         "smem": {chip.name: _smem(call, chip, unknown) for chip in chips},
         "unknown": unknown.listed(call.missing),
     }
+
+
+def _around(call: KernelCall, unknown: _Unknowns) -> dict[str, Any]:
+    """What stands between the program and JAX's function, where something does."""
+    told: dict[str, Any] = {}
+    if call.wrapper is not None:
+        told["wrapper"] = call.wrapper
+    if call.batch_sizes:
+        told["vmapped"] = [_dim(size, f"vmapped[{index}]", unknown) for index, size in enumerate(call.batch_sizes)]
+    return told
 
 
 class _Unknowns:

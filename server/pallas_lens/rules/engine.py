@@ -106,10 +106,14 @@ def _agreed_problems(rule: Rule, specialised: Specialised, context: Context) -> 
 
 
 def _problems(rule: Rule, specialised: Specialised, number: int, context: Context) -> Iterable[Problem]:
-    if specialised.worlds[number].always_interpreted and not rule.every_backend:
+    call = specialised.worlds[number]
+    if call.wrapper is not None and not isinstance(rule, ModuleRule):
+        return ()
+    # JAX puts an axis into the grid and a dim into the blocks for a `vmap`: what it checks before that stands.
+    if (call.always_interpreted or call.batch_sizes) and not rule.every_backend:
         return ()
     if isinstance(rule, CallRule):
-        return _guarded(rule, rule.check, specialised.worlds[number], context)
+        return _guarded(rule, rule.check, call, context)
     if isinstance(rule, BodyRule):
         body = specialised.bodies[number] if number < len(specialised.bodies) else None
         return () if body is None else _guarded(rule, rule.check, body, context)

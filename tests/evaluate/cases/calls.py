@@ -74,7 +74,7 @@ def under_a_condition(x, y=None):
 
 
 def mapped(x, y):
-    call = pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct((8, 128), x.dtype))  #: counts ?
+    call = pl.pallas_call(body, out_shape=jax.ShapeDtypeStruct((8, 128), x.dtype))  #: counts in 2, out 1, given 2
     return jax.vmap(call)(x, y)
 
 

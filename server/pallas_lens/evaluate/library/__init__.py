@@ -11,8 +11,9 @@ from .jax import array_method, elementwise_fallback
 from .pallas import FUNCTIONS as PALLAS_FUNCTIONS
 from .python import FUNCTIONS as PYTHON_FUNCTIONS
 from .python import method
+from .transformations import FUNCTIONS as TRANSFORMATIONS
 
-_FUNCTIONS = {**PYTHON_FUNCTIONS, **JAX_FUNCTIONS, **PALLAS_FUNCTIONS}
+_FUNCTIONS = {**PYTHON_FUNCTIONS, **JAX_FUNCTIONS, **TRANSFORMATIONS, **PALLAS_FUNCTIONS}
 
 
 def call_external(machine: Machine, path: str, arguments: Arguments) -> Value:

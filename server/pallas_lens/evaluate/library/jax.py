@@ -344,17 +344,6 @@ def _identity(machine: Machine, arguments: Arguments) -> Value:
     return arguments.positional[0] if arguments.positional else None
 
 
-def _mapped(name: str) -> TableFunction:
-    """``vmap``, ``grad``, ``shard_map``: called, the function runs on other shapes than it is given."""
-
-    def function(machine: Machine, arguments: Arguments) -> Value:
-        target = machine.settled(arguments.get(0, "fun", arguments.get(0, "f", MISSING)))
-        text = f"{name}({describe(target) if target is not MISSING else ''})"
-        return Opaque(text, f"`{name}` changes the shapes that the function sees")
-
-    return function
-
-
 def _typeof(machine: Machine, arguments: Arguments) -> Value:
     source = array_of(machine.settled(arguments.get(0, "x")))
     return Array(source.shape, source.dtype, is_struct=True)
@@ -566,6 +555,7 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     "numpy.dtype": _dtype,
     "jax.dtypes.canonicalize_dtype": _dtype,
     "jax.ShapeDtypeStruct": _struct,
+    "jax.ShapeDtypeStruct.like": _typeof,
     "jax.core.ShapedArray": _struct,
     "jax.typeof": _typeof,
     "jax.device_put": _identity_array,
@@ -574,13 +564,6 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     "jax.lax.optimization_barrier": _identity_array,
     **{path: _transformed for path in _TRANSFORMS.split()},
     "pallas_lens.identity": _identity,
-    "jax.vmap": _mapped("vmap"),
-    "jax.pmap": _mapped("pmap"),
-    "jax.grad": _mapped("grad"),
-    "jax.value_and_grad": _mapped("value_and_grad"),
-    "jax.vjp": _mapped("vjp"),
-    "jax.shard_map": _mapped("shard_map"),
-    "jax.experimental.shard_map.shard_map": _mapped("shard_map"),
     "jax.lax.cond": _cond,
     "jax.lax.fori_loop": _fori_loop,
     "jax.lax.while_loop": _while_loop,

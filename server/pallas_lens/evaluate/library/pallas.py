@@ -8,7 +8,7 @@ from ...model import symbolic
 from ...model.kernel_call import MemorySpace
 from ...model.span import Span
 from ..array_types import DynamicSlice, array_of
-from ..calling import Arguments, invoke
+from ..calling import Arguments, invoke, start_kernel
 from ..machine import Machine, Started
 from ..operators import as_integer, truth
 from ..values import (
@@ -16,7 +16,6 @@ from ..values import (
     Array,
     BlockDimensionValue,
     BlockSpecValue,
-    BoundExternal,
     BufferedValue,
     CompilerParamsValue,
     Condition,
@@ -137,8 +136,18 @@ def _kernel(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _core_map(machine: Machine, arguments: Arguments) -> Value:
-    """``@pl.core_map(mesh)``: the decorated function runs at once on every core."""
-    return BoundExternal(External(f"{_PL}.core_map"), "run")
+    """``@pl.core_map(mesh, …)``: the decorated function runs at once on every core of the mesh."""
+    named = dict(arguments.keywords)
+    if arguments.positional:
+        named["mesh"] = arguments.positional[0]
+    return Partial(External("pallas_lens.run_core_map"), (), tuple(named.items()), arguments.span)
+
+
+def _run_core_map(machine: Machine, arguments: Arguments) -> Value:
+    made = _kernel_callable(machine, arguments, "core_map", ("kernel",))
+    if isinstance(made, KernelCallable):
+        start_kernel(machine, made, Arguments((), {}, frame=arguments.frame, span=arguments.span))
+    return None
 
 
 def _kernel_callable(machine: Machine, arguments: Arguments, form: str, positional: tuple[str, ...]) -> Value:
@@ -373,6 +382,8 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     f"{_PL}.kernel": _kernel,
     f"{_TPU}.kernel": _kernel,
     f"{_PL}.core_map": _core_map,
+    f"{_TPU}.core_map": _core_map,
+    "pallas_lens.run_core_map": _run_core_map,
     f"{_TPU}.emit_pipeline": _emit_pipeline,
     f"{_PL}.cdiv": _cdiv,
     f"{_PL}.next_power_of_2": _next_power_of_two,

@@ -18,6 +18,7 @@ from ..values import (
     CONSTANTS,
     MISSING,
     Array,
+    Class,
     Condition,
     DictValue,
     External,
@@ -31,6 +32,7 @@ from ..values import (
     Ref,
     ShapeOf,
     SpannedTuple,
+    Transformed,
     Value,
     describe,
     is_integer,
@@ -344,8 +346,10 @@ def _hasattr(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _callable(machine: Machine, arguments: Arguments, value: Value) -> Value:
-    if isinstance(value, Function | Partial | External | KernelCallable):
+    if isinstance(value, Function | Partial | External | KernelCallable | Transformed | Class):
         return True
+    if isinstance(value, (*CONSTANTS, Expression, tuple, ListValue, DictValue, Array, Ref)):
+        return False
     return condition(machine, f"callable({describe(value)})")
 
 

@@ -1,0 +1,269 @@
+"""``vmap``, ``grad``, ``shard_map``: functions that run a function on other arrays than they are given."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...model.symbolic import Expression
+from ..array_types import UNKNOWN_SHAPE, array_of, is_array_like, shape_symbols
+from ..calling import Arguments, apply
+from ..machine import Machine
+from ..values import (
+    MISSING,
+    Array,
+    External,
+    ListValue,
+    Opaque,
+    Partial,
+    Transformed,
+    Value,
+    describe,
+)
+from .python import TableFunction
+
+
+def _transformation(name: str) -> TableFunction:
+    def function(machine: Machine, arguments: Arguments) -> Value:
+        options = dict(arguments.keywords)
+        target = machine.settled(options.pop("fun", options.pop("f", arguments.get(0, "", MISSING))))
+        if target is MISSING:
+            # ``@jax.vmap(in_axes=…)`` and ``@shard_map(mesh=…)``: the function comes with the next call.
+            return Partial(External(f"jax.{name}"), (), tuple(arguments.keywords.items()), arguments.span)
+        options |= dict(zip(_POSITIONAL.get(name, ()), arguments.positional[1:], strict=False))
+        return Transformed(name, target, options)
+
+    return function
+
+
+_POSITIONAL: Final = {
+    "vmap": ("in_axes", "out_axes"),
+    "pmap": ("axis_name",),
+    "grad": ("argnums",),
+    "value_and_grad": ("argnums",),
+}
+
+
+def run_transformed(machine: Machine, transformed: Transformed, arguments: Arguments) -> Value:
+    """Call a transformed function: the function is followed on the arrays that it then sees."""
+    match transformed.transformation:
+        case "repeated":
+            return _run_repeatedly_mapped(machine, transformed, arguments)
+        case "vmap" | "pmap":
+            return _run_mapped(machine, transformed, arguments)
+        case "grad" | "value_and_grad" | "hessian":
+            return _run_differentiated(machine, transformed, arguments)
+        case _:
+            return _run_in_shards(machine, transformed, arguments)
+
+
+def _run_mapped(machine: Machine, transformed: Transformed, arguments: Arguments) -> Value:
+    in_axes = machine.settled(transformed.options.get("in_axes", 0))
+    settled = tuple(map(machine.settled, arguments.positional))
+    axes = [_axis_of(in_axes, index) for index in range(len(settled))]
+    named = {name: machine.settled(value) for name, value in arguments.keywords.items()}
+    size = _mapped_size(machine, [*zip(settled, axes, strict=True), *((value, 0) for value in named.values())])
+    inner = Arguments(
+        tuple(_without_axis(machine, value, axis) for value, axis in zip(settled, axes, strict=True)),
+        {name: _without_axis(machine, value, 0) for name, value in named.items()},
+        arguments.positional_spans,
+        arguments.keyword_spans,
+        arguments.rest,
+        arguments.open_keywords,
+        arguments.node,
+        arguments.frame,
+        arguments.span,
+    )
+    outer = machine.batch_sizes
+    if transformed.transformation == "vmap":
+        machine.batch_sizes = (*outer, size)
+    try:
+        result = machine.lift(lambda function: apply(machine, function, inner), transformed.function)
+    finally:
+        machine.batch_sizes = outer
+    return machine.lift(lambda value: _with_axis(machine, value, 0, size), result)
+
+
+def _run_repeatedly_mapped(machine: Machine, transformed: Transformed, arguments: Arguments) -> Value:
+    """``f`` after a loop that put some ``vmap`` around it: its operands and results have ranks that are not known."""
+    reason = "a loop puts `vmap` around the function, how often is not known"
+    inner = Arguments(
+        tuple(Opaque(f"{describe(machine.settled(value))}[vmap]", reason) for value in arguments.positional),
+        arguments.keywords,
+        arguments.positional_spans,
+        arguments.keyword_spans,
+        arguments.rest,
+        arguments.open_keywords,
+        arguments.node,
+        arguments.frame,
+        arguments.span,
+    )
+    outer = machine.batch_sizes
+    machine.batch_sizes = (*outer, Opaque("the mapped axes", reason))
+    try:
+        machine.lift(lambda function: apply(machine, function, inner), transformed.function)
+    finally:
+        machine.batch_sizes = outer
+    return machine.fresh("the results", reason)
+
+
+def _axis_of(in_axes: Value, index: int) -> Value:
+    if isinstance(in_axes, ListValue):
+        in_axes = in_axes.items
+    if isinstance(in_axes, tuple):
+        return in_axes[index] if index < len(in_axes) else Opaque("in_axes", "it has too few entries")
+    return in_axes
+
+
+def _mapped_size(machine: Machine, mapped: list[tuple[Value, Value]]) -> Value:
+    for value, axis in mapped:
+        if axis is None or not isinstance(axis, int):
+            continue
+        shape = _shape(machine, value)
+        if shape is not None and -len(shape) <= axis < len(shape):
+            return shape[axis]
+    return Opaque("the mapped axis", "the size that `vmap` maps over is not known")
+
+
+def _shape(machine: Machine, value: Value) -> tuple[Value, ...] | None:
+    if isinstance(value, tuple | ListValue):
+        items = value.items if isinstance(value, ListValue) else value
+        return _shape(machine, machine.settled(items[0])) if isinstance(items, tuple) and items else None
+    if isinstance(value, Opaque):
+        rank = machine.rank(value.text)
+        return shape_symbols(value, rank) if rank is not None else None
+    if is_array_like(value):
+        shape = array_of(value).shape
+        return shape if isinstance(shape, tuple) else None
+    return None
+
+
+def _without_axis(machine: Machine, value: Value, axis: Value) -> Value:
+    """What one step of the map sees of ``value``."""
+    if axis is None or value is None:
+        return value
+    if isinstance(value, tuple) and not isinstance(axis, tuple):
+        return tuple(_without_axis(machine, machine.settled(item), axis) for item in value)
+    if isinstance(value, ListValue) and isinstance(value.items, tuple) and not isinstance(axis, tuple):
+        return ListValue(tuple(_without_axis(machine, machine.settled(item), axis) for item in value.items))
+    if isinstance(value, Opaque):
+        shape = _shape(machine, value)
+        if shape is None:
+            return Opaque(f"{value.text}[vmap]", value.reason)
+        value = Array(shape, Opaque(f"{value.text}.dtype", value.reason))
+    if is_array_like(value):
+        array = array_of(value)
+        if isinstance(axis, int) and isinstance(array.shape, tuple) and -len(array.shape) <= axis < len(array.shape):
+            position = axis % len(array.shape)
+            return Array((*array.shape[:position], *array.shape[position + 1 :]), array.dtype)
+        return Array(UNKNOWN_SHAPE, array.dtype)
+    return machine.fresh(f"{describe(value)}[vmap]", "`vmap` cuts it")
+
+
+def _with_axis(machine: Machine, value: Value, axis: int, size: Value) -> Value:
+    """What the map makes of the result of one step."""
+    if isinstance(value, tuple):
+        return tuple(_with_axis(machine, machine.settled(item), axis, size) for item in value)
+    if isinstance(value, ListValue) and isinstance(value.items, tuple):
+        return ListValue(tuple(_with_axis(machine, machine.settled(item), axis, size) for item in value.items))
+    if is_array_like(value):
+        array = array_of(value)
+        if isinstance(array.shape, tuple) and isinstance(size, int | Expression | Opaque):
+            return Array((*array.shape[:axis], size, *array.shape[axis:]), array.dtype)
+        return Array(UNKNOWN_SHAPE, array.dtype)
+    return value if value is None else machine.fresh("the results", "`vmap` stacks them")
+
+
+def _run_differentiated(machine: Machine, transformed: Transformed, arguments: Arguments) -> Value:
+    result = machine.lift(lambda function: apply(machine, function, arguments), transformed.function)
+    wanted = machine.settled(transformed.options.get("argnums", 0))
+    if isinstance(wanted, int) and wanted < len(arguments.positional):
+        gradient: Value = _like(machine, arguments.positional[wanted])
+    elif isinstance(wanted, tuple) and all(isinstance(n, int) and n < len(arguments.positional) for n in wanted):
+        gradient = tuple(_like(machine, arguments.positional[number]) for number in wanted)
+    else:
+        gradient = machine.fresh("the gradients", "`argnums` is not known")
+    if transformed.transformation == "value_and_grad":
+        return (result, gradient)
+    return gradient if machine.settled(transformed.options.get("has_aux", False)) is False else (gradient, result)
+
+
+def _like(machine: Machine, value: Value) -> Value:
+    settled = machine.settled(value)
+    if is_array_like(settled):
+        return array_of(settled)
+    return machine.fresh("the gradient", f"it is like `{describe(settled)}`")
+
+
+def _run_in_shards(machine: Machine, transformed: Transformed, arguments: Arguments) -> Value:
+    """Each device runs the function on its part: ranks and types stay, sizes are not known."""
+    name = transformed.transformation
+    reason = f"`{name}` gives each device a part"
+
+    def part(value: Value) -> Value:
+        settled = machine.settled(value)
+        if isinstance(settled, tuple):
+            return tuple(map(part, settled))
+        shape = _shape(machine, settled)
+        if isinstance(settled, Opaque):
+            made = Opaque(f"{settled.text}[shard]", reason)
+            if shape is not None:
+                machine.journal.write(machine.ranks, made.text, len(shape))
+            return made
+        if is_array_like(settled) and shape is not None:
+            dims = tuple(Opaque(f"dim {axis} of a part", reason) for axis in range(len(shape)))
+            return Array(dims, array_of(settled).dtype)
+        return settled
+
+    inner = Arguments(
+        tuple(map(part, arguments.positional)),
+        arguments.keywords,
+        arguments.positional_spans,
+        arguments.keyword_spans,
+        arguments.rest,
+        arguments.open_keywords,
+        arguments.node,
+        arguments.frame,
+        arguments.span,
+    )
+    machine.lift(lambda function: apply(machine, function, inner), transformed.function)
+    return machine.fresh(f"{name}(…)(…)", f"`{name}` puts the parts together")
+
+
+def _run_and_pull_back(machine: Machine, arguments: Arguments) -> Value:
+    """``jax.vjp(f, *primals)`` and ``jax.linearize``: the result, and a function for the rest."""
+    if not arguments.positional:
+        return machine.fresh("vjp()", "its function is not given")
+    function, *primals = arguments.positional
+    inner = Arguments(tuple(primals), {}, arguments.positional_spans[1:], {}, arguments.rest, frame=arguments.frame)
+    result = machine.lift(lambda target: apply(machine, target, inner), function)
+    return (result, machine.fresh("vjp_function", "what it returns is not followed"))
+
+
+def _run_with_tangents(machine: Machine, arguments: Arguments) -> Value:
+    """``jax.jvp(f, primals, tangents)``: two results of one type."""
+    function, primals = arguments.get(0, "fun"), machine.settled(arguments.get(1, "primals"))
+    if not isinstance(primals, tuple):
+        return machine.fresh("jvp(…)", "its primals are not known")
+    inner = Arguments(primals, {}, (None,) * len(primals), {}, frame=arguments.frame)
+    result = machine.lift(lambda target: apply(machine, target, inner), function)
+    return (result, result)
+
+
+def _evaluated_for_shape(machine: Machine, arguments: Arguments) -> Value:
+    """``jax.eval_shape(f, *arguments)``."""
+    if not arguments.positional:
+        return machine.fresh("eval_shape()", "its function is not given")
+    function, *given = arguments.positional
+    inner = Arguments(tuple(given), arguments.keywords, arguments.positional_spans[1:], frame=arguments.frame)
+    return machine.lift(lambda target: apply(machine, target, inner), function)
+
+
+FUNCTIONS: Final[dict[str, TableFunction]] = {
+    **{f"jax.{name}": _transformation(name) for name in ("vmap", "pmap", "grad", "value_and_grad", "shard_map")},
+    "jax.hessian": _transformation("hessian"),
+    "jax.experimental.shard_map.shard_map": _transformation("shard_map"),
+    "jax.vjp": _run_and_pull_back,
+    "jax.linearize": _run_and_pull_back,
+    "jax.jvp": _run_with_tangents,
+    "jax.eval_shape": _evaluated_for_shape,
+}
