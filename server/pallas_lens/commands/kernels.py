@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pallas_lens.check import Checker
+from pallas_lens.model.chip import Chip
+from pallas_lens.model.module_facts import CallSite
 from pallas_lens.output.kernels_full import kernels_full
 from pallas_lens.output.kernels_json import kernel_to_json, kernels_json
+from pallas_lens.source.document import Document
 
 from .check import document_of
 from .common import Inputs, display_name, projects_for, refuse_bad_settings
@@ -26,18 +30,22 @@ def kernels(arguments: argparse.Namespace) -> int:
         document = document_of(source)
         project = projects.of(document.path)
         refuse_bad_settings(projects)
-        for site in checker.facts(document).sites:
-            place = document.locate(site.span)
-            entries += [
-                kernel_to_json(
-                    specialised,
-                    display_name(source.path),
-                    place.start_row + 1,
-                    place.start_column + 1,
-                    project.context.targets,
-                )
-                for specialised in site.specialisations
-                if not specialised.worlds[0].is_for_callers
-            ]
+        sites = checker.facts(document).sites
+        entries += kernel_entries(sites, document, display_name(source.path), project.context.targets)
     sys.stdout.write(kernels_json(entries) if arguments.output_format == "json" else kernels_full(entries))
     return 0 if inputs.all_read else 1
+
+
+def kernel_entries(
+    sites: Iterable[CallSite], document: Document, filename: str, chips: Sequence[Chip]
+) -> list[dict[str, Any]]:
+    """Every call site in every specialisation as JSON values; what only forwards for its callers is left out."""
+    entries: list[dict[str, Any]] = []
+    for site in sites:
+        place = document.locate(site.span)
+        entries += [
+            kernel_to_json(specialised, filename, place.start_row + 1, place.start_column + 1, chips)
+            for specialised in site.specialisations
+            if not specialised.worlds[0].is_for_callers
+        ]
+    return entries

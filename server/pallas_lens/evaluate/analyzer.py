@@ -10,8 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
+from ..model.kernel_call import BlockSpec, KernelCall
 from ..model.module_facts import CallSite, CommentFault, ModuleFacts, Runnable, Specialised
 from ..model.span import Span
+from ..model.unknown import Unknown
 from ..source.comments import comment_problems, examples_above
 from ..source.document import Document
 from ..source.example_faults import example_problems
@@ -19,6 +21,7 @@ from ..source.statements import Statement
 from .api_uses import api_uses
 from .entries import Entry, Outcome, run_entry, with_new_bodies
 from .lexical import EntryFunction, outline
+from .values import FROM_CALLER
 from .workspace import Workspace
 
 Result = TypeVar("Result")
@@ -55,7 +58,9 @@ class Analyzer:
         kept = self._kept.get(document.uri, {})
         now: dict[tuple[str, str, str, str], Outcome] = {}
         by_span: dict[Span, list[Specialised]] = {}
-        for entry in _entries(document):
+        queue = _entries(document)
+        lacking: set[str] = set()
+        for entry in queue:
             if cancelled():
                 break
             outcome = kept.get(entry.key)
@@ -68,6 +73,12 @@ class Analyzer:
             now[entry.key] = outcome
             for span, specialised in outcome.calls:
                 _add(by_span.setdefault(span, []), specialised)
+                if entry.kind == "generic" and entry.function is not None and _lacks_structure(specialised.worlds[0]):
+                    lacking.add(entry.function.node.name)
+            if entry is queue[-1] and lacking:
+                # What the caller decides is asked of callers whose own arguments are not known either.
+                queue += _callers_of(document, lacking, queue)
+                lacking = set()
         self._kept[document.uri] = now
         return ModuleFacts(
             _sites(document, by_span),
@@ -174,6 +185,29 @@ def _callers(document: Document, holders: list[tuple[Statement, EntryFunction]])
             break
     found.sort(key=lambda entry: entry.function is not None and entry.function.required_parameters > 0)
     return found[:CALLER_LIMIT]
+
+
+def _lacks_structure(call: KernelCall) -> bool:
+    """Whether the grid, the operands, or the rank of a block stay unknown because the caller decides them."""
+    if call.is_for_callers:
+        return False
+    parts: list[object] = [call.grid, call.operands]
+    if not isinstance(call.operands, Unknown):
+        parts += [operand.spec.block_shape for operand in call.operands if isinstance(operand.spec, BlockSpec)]
+    return any(isinstance(part, Unknown) and FROM_CALLER in part.reason for part in parts)
+
+
+def _callers_of(document: Document, wanted: set[str], known: list[Entry]) -> list[Entry]:
+    """The functions of the file that use one of ``wanted``, but for those that ``known`` has as callers already."""
+    present = {entry.key for entry in known}
+    found = [
+        entry
+        for statement in document.statements
+        for function in outline(statement).functions
+        if function.names & (wanted - {function.node.name})
+        and (entry := Entry(statement, function, "call")).key not in present
+    ]
+    return found[: max(0, CALLER_LIMIT - sum(1 for entry in known if entry.kind == "call"))]
 
 
 def _has_telling_default(function: EntryFunction) -> bool:

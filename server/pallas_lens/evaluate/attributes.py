@@ -130,6 +130,8 @@ def _of_class(machine: Machine, class_: Class, name: str, instance: Instance | N
     found = class_attribute(machine, class_, name)
     if found is MISSING and name in _ALLOCATIONS and _outside_base(class_):
         return External(f"jax.experimental.pallas.tpu.BufferedRef.{name}")
+    if found is MISSING and name == "spec" and instance is not None and _outside_base(class_):
+        return _spec_of_buffer(machine, class_)
     if found is MISSING:
         reason = f"`{class_.node.name}` has no `{name}` that can be found by reading"
         return machine.fresh(f"{class_.node.name}.{name}", reason)
@@ -167,6 +169,14 @@ def _of_class(machine: Machine, class_: Class, name: str, instance: Instance | N
 
 # The class methods of ``pltpu.BufferedRef`` that stand for a spec in ``in_specs`` of ``emit_pipeline``.
 _ALLOCATIONS: Final = frozenset({"input", "output", "input_output", "accumulator"})
+
+
+def _spec_of_buffer(machine: Machine, class_: Class) -> BlockSpecValue:
+    """The ``spec`` of a buffer whose class is derived from ``pltpu.BufferedRef``: one spec, whatever it says."""
+    reason = f"it is the spec of a `{class_.node.name}`"
+    parts = (machine.fresh(f"spec.{name}", reason) for name in ("block_shape", "index_map", "memory_space"))
+    shape, index_map, space = parts
+    return BlockSpecValue(shape, index_map, space, None, None, None, None, None, False)
 
 
 def _outside_base(class_: Class) -> bool:

@@ -40,6 +40,15 @@ def _kind(machine: Machine, node: ast.ClassDef, bases: tuple[Value, ...], frame:
     return "plain"
 
 
+def is_tree(class_: Class) -> bool:
+    """Whether JAX takes objects of the class apart: named tuples, and dataclasses that are registered with it."""
+    if class_.kind == "namedtuple":
+        return True
+    return class_.kind == "dataclass" and any(
+        "register" in text or "struct" in text or "pytree" in text for text in map(written, class_.node.decorator_list)
+    )
+
+
 def _fields(node: ast.ClassDef, scope: Scope, bases: tuple[Value, ...]) -> tuple[tuple[str, Value], ...]:
     fields: dict[str, Value] = {}
     for base in bases:

@@ -23,7 +23,7 @@ from .machine import Frame, Machine, OutOfBudget
 from .module import Module, Reads
 from .statements import execute
 from .texts import written
-from .values import Array, Class, Function, Instance, Opaque, Scope, Value
+from .values import FROM_CALLER, Array, Class, Condition, Function, Instance, Opaque, Partial, Scope, Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,11 +152,11 @@ def _parameters(
         bound[parameter.arg] = known or _parameter(machine, parameter)
     if arguments.vararg is not None:
         bound[arguments.vararg.arg] = Opaque(
-            f"*{arguments.vararg.arg}", f"`*{arguments.vararg.arg}` comes from the caller"
+            f"*{arguments.vararg.arg}", f"`*{arguments.vararg.arg}` {FROM_CALLER}"
         )
     if arguments.kwarg is not None:
         bound[arguments.kwarg.arg] = Opaque(
-            f"**{arguments.kwarg.arg}", f"`**{arguments.kwarg.arg}` comes from the caller"
+            f"**{arguments.kwarg.arg}", f"`**{arguments.kwarg.arg}` {FROM_CALLER}"
         )
     if owner is not None and (arguments.posonlyargs or arguments.args):
         first = (*arguments.posonlyargs, *arguments.args)[0].arg
@@ -166,7 +166,7 @@ def _parameters(
                 owner, {name: Opaque(f"{first}.{name}", f"`{name}` is set when the object is made") for name in names}
             )
     if entry.kind == "generic":
-        return bound, ""
+        return _with_default_functions(machine, function, bound), ""
     if entry.kind == "call" or entry.kind == "defaults":
         return _with_defaults(entry, function, bound)
     assert entry.example is not None
@@ -177,13 +177,25 @@ def _parameters(
     return bound, f"in the example `{entry.example.text}`"
 
 
+def _with_default_functions(machine: Machine, function: Function, bound: dict[str, Value]) -> dict[str, Value]:
+    """Parameters whose default is a function or class are either that or something else."""
+    positional = [parameter.arg for parameter in (*function.node.args.posonlyargs, *function.node.args.args)]
+    defaults = dict(zip(positional[len(positional) - len(function.defaults) :], function.defaults, strict=True))
+    defaults |= dict(function.keyword_defaults)
+    for name, default in defaults.items():
+        if isinstance(default, Function | Class | Partial):
+            condition = Condition(("default", bound[name].text), f"{name} is the default")
+            bound[name] = machine.join(condition, default, bound[name])
+    return bound
+
+
 def _decorators(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.expr]:
     return [] if isinstance(node, ast.Lambda) else node.decorator_list
 
 
 def _parameter(machine: Machine, parameter: ast.arg) -> Opaque:
     # Fresh, so that a parameter of an inner function is not taken for one of the same name outside.
-    made = machine.fresh(parameter.arg, f"`{parameter.arg}` comes from the caller")
+    made = machine.fresh(parameter.arg, f"`{parameter.arg}` {FROM_CALLER}")
     rank = _annotated_rank(parameter.annotation)
     if rank is not None:
         machine.ranks[made.text] = rank
@@ -203,7 +215,7 @@ def _annotated(machine: Machine, parameter: ast.arg, frame: Frame) -> Instance |
         return None
     name = parameter.arg
     return Instance(
-        class_, {field: Opaque(f"{name}.{field}", f"`{name}` comes from the caller") for field, _ in class_.fields}
+        class_, {field: Opaque(f"{name}.{field}", f"`{name}` {FROM_CALLER}") for field, _ in class_.fields}
     )
 
 
@@ -266,7 +278,7 @@ def _run_loose_functions(machine: Machine, entry: Entry) -> None:
             bound[parameter.arg] = _parameter(machine, parameter)
         for extra in (arguments.vararg, arguments.kwarg):
             if extra is not None:
-                bound[extra.arg] = Opaque(f"*{extra.arg}", f"`{extra.arg}` comes from the caller")
+                bound[extra.arg] = Opaque(f"*{extra.arg}", f"`{extra.arg}` {FROM_CALLER}")
         run(machine, function, Scope(bound, function.scope, function.scope.module))
 
 

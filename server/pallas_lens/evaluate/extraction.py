@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
@@ -219,8 +219,10 @@ class _Extraction:
         prefetch = self._prefetch_refs(count)
         in_specs = self._specs("in_specs", grid_rank, prefetch)
         out_specs = self._specs("out_specs", grid_rank, prefetch)
-        operands = self._operands(count, in_specs, out_specs)
-        self.note("operands", operands)
+        by_role = self._by_role(count, in_specs, out_specs)
+        for role, some in by_role.items():
+            self.note(role, some)
+        operands = _all_of(by_role.values())
         kernel_value = self.callable.kernel
         kernel = self._kernel(kernel_value, operands)
         self.note("kernel", kernel)
@@ -257,6 +259,9 @@ class _Extraction:
             argument_count=self._argument_count(),
             arguments_span=self.started.operands_span,
             operands=operands,
+            some_operands=()
+            if isinstance(operands, tuple)
+            else tuple(one for some in by_role.values() if isinstance(some, tuple) for one in some),
             scratch_span=scratch_span,
             named_scratch=len(scratch_items.entries) if scratch_items is not None else 0,
             kernel=kernel,
@@ -349,21 +354,12 @@ class _Extraction:
                 return value, span
         return MISSING, None
 
-    def _operands(
+    def _by_role(
         self, count: int | Unknown, in_specs: SpecList | Unknown | None, out_specs: SpecList | Unknown | None
-    ) -> tuple[Operand, ...] | Unknown:
-        if isinstance(count, Unknown):
-            return count
-        inputs = self._inputs(count, in_specs)
-        if isinstance(inputs, Unknown):
-            return inputs
-        outputs = self._outputs(out_specs)
-        if isinstance(outputs, Unknown):
-            return outputs
-        scratch = self._scratch()
-        if isinstance(scratch, Unknown):
-            return scratch
-        return (*inputs, *outputs, *scratch)
+    ) -> dict[str, tuple[Operand, ...] | Unknown]:
+        """The operands in the kernel's order, the prefetched with the inputs."""
+        inputs = count if isinstance(count, Unknown) else self._inputs(count, in_specs)
+        return {"inputs": inputs, "outputs": self._outputs(out_specs), "scratch": self._scratch()}
 
     def _windowed(self, role: Role, name: str, value: Value, spec: BlockSpec | Unknown | None) -> Operand:
         """An input or output with the spec that cuts it into blocks."""
@@ -493,6 +489,9 @@ class _Extraction:
             bound_positional += len(target.arguments)
             bound_names |= {name for name, _ in target.keywords}
             target = target.function
+        bodies = items_of(target)
+        if bodies and all(isinstance(one, Function | Partial) for one in bodies):
+            return self._several_bodies(bodies, operands)
         if isinstance(target, KernelCallable):
             return self._pipeline_as_kernel(target, bound_positional)
         if not isinstance(target, Function):
@@ -522,6 +521,21 @@ class _Extraction:
             self.callable.kernel_span,
             function_span(target),
             parameters_span(target),
+        )
+
+    def _several_bodies(
+        self, bodies: tuple[Value, ...], operands: tuple[Operand, ...] | Unknown
+    ) -> KernelFunction | Unknown:
+        """``pl.kernel(body=[…], mesh=[…])``: one body for each mesh, all given the same refs."""
+        kernels = [self._kernel(body, operands) for body in bodies]
+        known = [kernel for kernel in kernels if isinstance(kernel, KernelFunction)]
+        if len(known) != len(kernels):
+            return Unknown("not every body could be followed")
+        same = len({kernel.arity for kernel in known}) == 1
+        return replace(
+            known[0],
+            name=", ".join(kernel.name for kernel in known),
+            arity=known[0].arity if same else Unknown("the bodies take different numbers of refs"),
         )
 
     def _pipeline_as_kernel(self, pipeline: KernelCallable, bound: int) -> KernelFunction:
@@ -590,6 +604,16 @@ class _Extraction:
             shape, dtype = _ref_type(operand)
             refs.append(Ref(operand.name, shape, dtype, operand.memory_space))
         return tuple(refs)
+
+
+def _all_of(parts: Iterable[tuple[Operand, ...] | Unknown]) -> tuple[Operand, ...] | Unknown:
+    """All operands one after the other, or why the first unknown part is not known."""
+    made: list[Operand] = []
+    for part in parts:
+        if isinstance(part, Unknown):
+            return part
+        made += part
+    return tuple(made)
 
 
 def _is_interpreted(value: Value) -> bool:

@@ -20,8 +20,10 @@ from .values import (
     KernelCallable,
     Opaque,
     Scope,
+    SpannedTuple,
     Value,
     describe,
+    item_spans,
 )
 
 STEP_LIMIT: Final = 60_000
@@ -169,10 +171,27 @@ class Machine:
             when_true, when_false = when_false, when_true
         if same(when_true, when_false):
             return when_true
+        if isinstance(when_true, tuple) and isinstance(when_false, tuple):
+            alike = self._joined_items(condition, when_true, when_false)
+            if alike is not None:
+                return alike
         if guard_depth(when_true) >= GUARD_LIMIT or guard_depth(when_false) >= GUARD_LIMIT:
             return self.fresh(describe(when_true), "depends on many conditions")
         text = condition.text
         return Guarded(condition.key, text, when_true, when_false)
+
+    def _joined_items(
+        self, condition: Condition, when_true: tuple[Value, ...], when_false: tuple[Value, ...]
+    ) -> Value | None:
+        """Two lists of one length that begin alike, item by item: each then hangs on its own conditions alone."""
+        if len(when_true) != len(when_false) or not when_true or not same(when_true[0], when_false[0]):
+            return None
+        spans = [
+            one if one == other else None
+            for one, other in zip(item_spans(when_true), item_spans(when_false), strict=True)
+        ]
+        joined = [self.join(condition, one, other) for one, other in zip(when_true, when_false, strict=True)]
+        return SpannedTuple.of(joined, spans, None)
 
     def settled(self, value: Value) -> Value:
         """``value`` as far as the assumptions of this path decide it (outermost guards only)."""

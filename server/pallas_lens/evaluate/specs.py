@@ -34,9 +34,11 @@ from .values import (
     BlockDimensionValue,
     BlockSpecValue,
     BufferedValue,
+    DictValue,
     External,
     Function,
     Guarded,
+    Instance,
     ListValue,
     MemorySpaceValue,
     Opaque,
@@ -51,6 +53,10 @@ from .values import (
 # More than any kernel has; only a slip of the hand gives thousands, which would take long to go through.
 _MOST_DIMS: Final = 32
 _MOST_SPECS: Final = 512
+
+
+A_TREE: Final = Unknown("it is a tree of specs")
+"""Stands for the specs of one kernel argument that is a pytree of several arrays."""
 
 
 def why(value: Value) -> Unknown:
@@ -98,6 +104,8 @@ def block_spec(
     """One entry of ``in_specs`` or ``out_specs``."""
     if value is None:
         return None
+    if isinstance(value, tuple | ListValue | DictValue | Instance):
+        return A_TREE
     if not isinstance(value, BlockSpecValue):
         return why(value)
     key = (id(value), -1 if grid_rank is None else grid_rank, -1 if prefetch is None else len(prefetch))
@@ -127,9 +135,14 @@ def _made_block_spec(
     machine: Machine, value: BlockSpecValue, grid_rank: int | None, prefetch: tuple[Value, ...] | None
 ) -> BlockSpec:
     count, lookahead = _buffering(value.pipeline_mode)
+    shape = block_shape(value)
+    index_map = _index_map(machine, value, grid_rank, prefetch)
+    if isinstance(shape, Unknown) and isinstance(index_map, IndexMap) and isinstance(index_map.results, tuple):
+        # An index map gives an index for each dim of the block, or JAX refuses the call.
+        shape = tuple(BlockDimension(DimensionKind.BLOCKED, shape) for _ in index_map.results)
     return BlockSpec(
-        block_shape(value),
-        _index_map(machine, value, grid_rank, prefetch),
+        shape,
+        index_map,
         memory_space(value.memory_space),
         count,
         value.span,
@@ -163,6 +176,9 @@ def block_shape(value: BlockSpecValue) -> tuple[BlockDimension, ...] | Unknown |
         return Unknown("the arguments of the BlockSpec stand in the old order")
     shape = value.block_shape
     if shape is None:
+        return None
+    if isinstance(shape, ShapeOf):
+        # ``BlockSpec(x.shape, …)``: all of an array, of whatever rank.
         return None
     items = items_of(shape)
     if items is None:
@@ -327,6 +343,8 @@ def spec_list(
     machine: Machine, value: Value, span: Span | None, grid_rank: int | None, prefetch: tuple[Value, ...] | None
 ) -> SpecList | Unknown:
     """``in_specs`` or ``out_specs``: a sequence, a single spec, or unknown."""
+    if isinstance(value, Instance | DictValue):
+        return SpecList((A_TREE,), span, is_sequence=False)
     if isinstance(value, BlockSpecValue):
         return SpecList((block_spec(machine, value, grid_rank, prefetch),), span, is_sequence=False)
     items = items_of(value)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # A value is any of the classes below, an Expression, or a Python constant.
 Value = Any
 
+FROM_CALLER: Final = "comes from the caller"
+"""Ends the reason of what a parameter gives."""
 LONGEST_TEXT: Final = 160
 """Characters of a text that names a value."""
 LARGEST_TREE: Final = 8192
@@ -276,7 +278,7 @@ class BlockSpecValue:
     index_map: Value
     memory_space: Value
     pipeline_mode: Value
-    span: Span
+    span: Span | None
     block_shape_span: Span | None
     index_map_span: Span | None
     pipeline_span: Span | None

@@ -15,6 +15,7 @@ from .calling import Arguments
 from .lexical import wrapped_form
 from .machine import Machine, Started
 from .values import (
+    FROM_CALLER,
     MISSING,
     External,
     Function,
@@ -110,6 +111,6 @@ def _is_parameter(name: str, scope: Scope | None) -> bool:
     while scope is not None and scope.parent is not None:
         if name in scope.variables:
             value = scope.variables[name]
-            return isinstance(value, Opaque) and "comes from the caller" in value.reason
+            return isinstance(value, Opaque) and FROM_CALLER in value.reason
         scope = scope.parent
     return False

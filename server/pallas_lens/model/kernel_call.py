@@ -246,6 +246,8 @@ class KernelCall:
     vmem_limit_span: Span | None
     aliases: tuple[tuple[int, int], ...] | Unknown
     alias_span: Span | None
+    some_operands: tuple[Operand, ...] = ()
+    """Where ``operands`` is not known: all inputs (the prefetched too), all outputs, all scratch, as far as known."""
     facts: Facts = NO_FACTS
     """What the program has asserted about the symbols in this call."""
     always_interpreted: bool = False

@@ -173,10 +173,14 @@ def _aliases(call: KernelCall, unknown: _Unknowns) -> list[list[int]] | None:
 
 
 def _operands(call: KernelCall, chips: Sequence[Chip], unknown: _Unknowns) -> list[dict[str, Any]] | None:
-    if isinstance(call.operands, Unknown):
-        unknown.note("operands", call.operands)
-        return None
-    return [_operand(operand, index, call, chips, unknown) for index, operand in enumerate(call.operands)]
+    """All operands; where a role is not known, those of the others, None where none is."""
+    operands = call.operands
+    if isinstance(operands, Unknown):
+        unknown.note("operands", operands)
+        if not call.some_operands:
+            return None
+        operands = call.some_operands
+    return [_operand(operand, index, call, chips, unknown) for index, operand in enumerate(operands)]
 
 
 def _operand(

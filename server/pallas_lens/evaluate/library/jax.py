@@ -21,6 +21,7 @@ from ..array_types import (
     shape_tuple,
 )
 from ..calling import Arguments, invoke
+from ..classes import is_tree
 from ..expressions import under_both
 from ..machine import Machine
 from ..operators import truth
@@ -344,6 +345,11 @@ def _identity(machine: Machine, arguments: Arguments) -> Value:
     return arguments.positional[0] if arguments.positional else None
 
 
+def _decorating_nothing(machine: Machine, arguments: Arguments) -> Value:
+    """``jax.named_scope("name")``: a context manager, or a decorator that changes no parameter."""
+    return External("pallas_lens.identity")
+
+
 def _typeof(machine: Machine, arguments: Arguments) -> Value:
     source = array_of(machine.settled(arguments.get(0, "x")))
     return Array(source.shape, source.dtype, is_struct=True)
@@ -430,7 +436,7 @@ def _map_tree(machine: Machine, arguments: Arguments, function: Value, tree: Val
         return DictValue(
             {key: _map_tree(machine, arguments, function, item, ()) for key, item in tree.entries.items()}, tree.is_open
         )
-    if isinstance(tree, Instance) and tree.class_.kind == "namedtuple":
+    if isinstance(tree, Instance) and is_tree(tree.class_):
         mapped_fields = {}
         for name, item in tree.fields.items():
             rest = tuple(_field(other, name) for other in others)
@@ -461,7 +467,7 @@ def _leaves(tree: Value) -> list[Value] | None:
     if isinstance(tree, tuple):
         parts = [_leaves(item) for item in tree]
         return None if None in parts else [leaf for part in parts if part is not None for leaf in part]
-    if isinstance(tree, Instance) and tree.class_.kind == "namedtuple":
+    if isinstance(tree, Instance) and is_tree(tree.class_):
         return _leaves(tuple(tree.fields.values()))
     if isinstance(tree, Opaque | DictValue | Instance) or hasattr(tree, "when_true"):
         return None
@@ -564,6 +570,8 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     "jax.lax.optimization_barrier": _identity_array,
     **{path: _transformed for path in _TRANSFORMS.split()},
     "pallas_lens.identity": _identity,
+    "jax.named_scope": _decorating_nothing,
+    "jax.profiler.annotate_function": _decorating_nothing,
     "jax.lax.cond": _cond,
     "jax.lax.fori_loop": _fori_loop,
     "jax.lax.while_loop": _while_loop,

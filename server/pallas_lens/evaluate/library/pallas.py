@@ -23,6 +23,7 @@ from ..values import (
     Function,
     GridSpecValue,
     Guarded,
+    Instance,
     KernelCallable,
     ListValue,
     MemorySpaceValue,
@@ -321,7 +322,8 @@ def ref_of(machine: Machine, name: str, value: Value) -> Value:
     """The ref that a scratch type gives inside the kernel."""
     if isinstance(value, tuple):
         return tuple(ref_of(machine, f"{name}[{index}]", machine.settled(item)) for index, item in enumerate(value))
-    if isinstance(value, BlockSpecValue):
+    if isinstance(value, BlockSpecValue | Instance):
+        # A ``BufferedRef``, also one whose class is the program's, stands for itself.
         return value
     if isinstance(value, ScratchValue):
         from .jax import _dims

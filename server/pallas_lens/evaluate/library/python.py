@@ -147,6 +147,14 @@ def _zip(machine: Machine, arguments: Arguments, *values: Value) -> Value:
     rows = [iterable_items(machine, value) for value in values]
     known = [row for row in rows if row is not None]
     if len(known) != len(rows):
+        # A shape that goes along with what has as many items: its rank is at least that, or the program fails.
+        least = min(map(len, known), default=0)
+        rows = [
+            shape_symbols(value.array, least) if row is None and isinstance(value, ShapeOf) and least else row
+            for value, row in zip(values, rows, strict=True)
+        ]
+        known = [row for row in rows if row is not None]
+    if len(known) != len(rows):
         return unknown_call(machine, "zip", arguments)
     return tuple(zip(*known, strict=False))
 
@@ -415,8 +423,12 @@ def _operator(symbol: str) -> Callable[..., Value]:
 
 def _replace(machine: Machine, arguments: Arguments) -> Value:
     def replaced(owner: Value) -> Value:
-        if isinstance(owner, Instance) and not arguments.open_keywords:
-            return Instance(owner.class_, {**owner.fields, **arguments.keywords})
+        if isinstance(owner, Instance):
+            kept = owner.fields
+            if arguments.open_keywords:
+                name = owner.class_.node.name
+                kept = {field: machine.fresh(f"{name}.{field}", "it may have been replaced") for field in kept}
+            return Instance(owner.class_, {**kept, **arguments.keywords})
         return unknown_call(machine, "replace", arguments)
 
     return machine.lift(replaced, arguments.get(0, "obj"))
