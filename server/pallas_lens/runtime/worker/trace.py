@@ -1,0 +1,84 @@
+"""Every Pallas kernel in the program that JAX makes of the user's function, with what JAX decided about each."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+
+from ..protocol import TracedCall
+from .abstract_chip import AbstractChip, on_chip
+from .arguments import Arguments
+from .traceable import traceable
+from .traced_call import FORMS, traced_calls_of
+from .user_position import UserFile
+
+_MOST_CALLS = 2000
+# Without it, JAX writes a pipeline into the kernel as loops and copies, of which grid and specs cannot be told.
+_PIPELINE_AS_ONE_EQUATION = "jax_use_emit_pipeline_primitive"
+
+
+def trace(
+    function: Callable[..., Any],
+    arguments: Arguments,
+    chip: AbstractChip,
+    user_file: UserFile,
+    enter_stage: Callable[[str], None],
+) -> tuple[TracedCall, ...]:
+    """The calls in the order of the program, equal ones once; raises what JAX or the user's code raises."""
+    with on_chip(chip):
+        of_arrays, shapes = traceable(function, arguments)
+        enter_stage("trace")
+        try:
+            with _pipelines_as_equations():
+                program = jax.jit(of_arrays).trace(*shapes).jaxpr
+        except Exception:
+            # The option is not what users run with: what it refuses is judged without it.
+            program = jax.jit(of_arrays).trace(*shapes).jaxpr
+    found: dict[TracedCall, int] = {}
+    for call in _calls_in(program.jaxpr, (), user_file):
+        found[call] = found.get(call, 0) + 1
+        if len(found) >= _MOST_CALLS:
+            break
+    return tuple(dataclasses.replace(call, times=times) for call, times in found.items())
+
+
+@contextlib.contextmanager
+def _pipelines_as_equations() -> Iterator[None]:
+    if not hasattr(jax.config, _PIPELINE_AS_ONE_EQUATION):
+        yield
+        return
+    before = getattr(jax.config, _PIPELINE_AS_ONE_EQUATION)
+    jax.config.update(_PIPELINE_AS_ONE_EQUATION, True)
+    try:
+        yield
+    finally:
+        jax.config.update(_PIPELINE_AS_ONE_EQUATION, before)
+
+
+def _calls_in(jaxpr: Any, inside: tuple[str, ...], user_file: UserFile) -> Iterator[TracedCall]:
+    for equation in jaxpr.eqns:
+        name = equation.primitive.name
+        if name in FORMS:
+            yield from traced_calls_of(equation, inside, user_file)
+        within = (*inside, _title(equation))
+        for inner in _jaxprs_in(equation.params):
+            yield from _calls_in(inner, within, user_file)
+
+
+def _title(equation: Any) -> str:
+    name = str(equation.primitive.name)
+    if name in ("jit", "pjit"):
+        return f"jit {equation.params.get('name', '')}".strip()
+    return name
+
+
+def _jaxprs_in(params: dict[str, Any]) -> Iterator[Any]:
+    for value in params.values():
+        for one in value if isinstance(value, (tuple, list)) else (value,):
+            inner = getattr(one, "jaxpr", one)
+            if hasattr(inner, "eqns"):
+                yield inner
