@@ -14,7 +14,7 @@ from .abstract_chip import AbstractChip, on_chip
 from .arguments import Arguments
 from .traceable import traceable
 from .traced_call import FORMS, traced_calls_of
-from .user_position import UserFile
+from .user_position import Position, UserFile, position_of_source_info
 
 _MOST_CALLS = 2000
 # Without it, JAX writes a pipeline into the kernel as loops and copies, of which grid and specs cannot be told.
@@ -39,7 +39,7 @@ def trace(
             # The option is not what users run with: what it refuses is judged without it.
             program = jax.jit(of_arrays).trace(*shapes).jaxpr
     found: dict[TracedCall, int] = {}
-    for call in _calls_in(program.jaxpr, (), user_file):
+    for call in _calls_in(program.jaxpr, (), None, user_file):
         found[call] = found.get(call, 0) + 1
         if len(found) >= _MOST_CALLS:
             break
@@ -59,14 +59,17 @@ def _pipelines_as_equations() -> Iterator[None]:
         jax.config.update(_PIPELINE_AS_ONE_EQUATION, before)
 
 
-def _calls_in(jaxpr: Any, inside: tuple[str, ...], user_file: UserFile) -> Iterator[TracedCall]:
+def _calls_in(
+    jaxpr: Any, inside: tuple[str, ...], around: Position | None, user_file: UserFile
+) -> Iterator[TracedCall]:
     for equation in jaxpr.eqns:
-        name = equation.primitive.name
-        if name in FORMS:
-            yield from traced_calls_of(equation, inside, user_file)
+        # What JAX itself makes, such as the loop of a `vmap` over prefetched operands, knows no line of the user's.
+        position = position_of_source_info(equation.source_info, user_file) or around
+        if equation.primitive.name in FORMS:
+            yield from traced_calls_of(equation, inside, position, user_file)
         within = (*inside, _title(equation))
         for inner in _jaxprs_in(equation.params):
-            yield from _calls_in(inner, within, user_file)
+            yield from _calls_in(inner, within, position, user_file)
 
 
 def _title(equation: Any) -> str:

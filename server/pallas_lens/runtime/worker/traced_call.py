@@ -8,7 +8,7 @@ from typing import Any
 
 from ..protocol import TracedCall, TracedDim, TracedOperand
 from .index_map import read_index_map, sample_points
-from .user_position import UserFile, position_of_source_info
+from .user_position import Position, UserFile
 
 # By the name of JAX's primitive.
 FORMS = {
@@ -31,19 +31,24 @@ _WHERE = re.compile(r"(?P<name>.*?) at (?P<file>.*):(?P<row>\d+)$", re.DOTALL)
 _NO_SPACE = ("none", "default")
 
 
-def traced_calls_of(equation: Any, inside: tuple[str, ...], user_file: UserFile) -> list[TracedCall]:
+def traced_calls_of(
+    equation: Any, inside: tuple[str, ...], position: Position | None, user_file: UserFile
+) -> list[TracedCall]:
     """The calls that an equation of one of `FORMS` stands for: one, or one for each mesh of an `mpmd_map`."""
     name = equation.primitive.name
     if name in ("pallas_call", "emit_pipeline"):
-        return [_on_grid(equation, FORMS[name], inside, user_file)]
+        return [_on_grid(equation, FORMS[name], inside, position, user_file)]
     jaxprs = equation.params.get("jaxprs") or (equation.params["jaxpr"],)
     meshes = equation.params.get("meshes") or (equation.params.get("mesh"),)
     return [
-        _on_mesh(equation, _jaxpr(jaxpr), mesh, inside, user_file) for jaxpr, mesh in zip(jaxprs, meshes, strict=False)
+        _on_mesh(equation, _jaxpr(jaxpr), mesh, inside, position, user_file)
+        for jaxpr, mesh in zip(jaxprs, meshes, strict=False)
     ]
 
 
-def _on_grid(equation: Any, form: str, inside: tuple[str, ...], user_file: UserFile) -> TracedCall:
+def _on_grid(
+    equation: Any, form: str, inside: tuple[str, ...], position: Position | None, user_file: UserFile
+) -> TracedCall:
     """A `pallas_call` or a pipeline: the grid mapping says it all but the names and scratch of the kernel."""
     params = equation.params
     mapping = params["grid_mapping"]
@@ -78,6 +83,7 @@ def _on_grid(equation: Any, form: str, inside: tuple[str, ...], user_file: UserF
         form,
         jaxpr,
         inside,
+        position,
         user_file,
         grid=grid,
         vmapped_dims=tuple(mapping.vmapped_dims),
@@ -87,7 +93,9 @@ def _on_grid(equation: Any, form: str, inside: tuple[str, ...], user_file: UserF
     )
 
 
-def _on_mesh(equation: Any, jaxpr: Any, mesh: Any, inside: tuple[str, ...], user_file: UserFile) -> TracedCall:
+def _on_mesh(
+    equation: Any, jaxpr: Any, mesh: Any, inside: tuple[str, ...], position: Position | None, user_file: UserFile
+) -> TracedCall:
     """A kernel over the cores of a mesh: its operands are whole arrays."""
     form = FORMS[equation.primitive.name]
     info = equation.params.get("debug_info") or getattr(jaxpr, "debug_info", None)
@@ -107,6 +115,7 @@ def _on_mesh(equation: Any, jaxpr: Any, mesh: Any, inside: tuple[str, ...], user
         form,
         jaxpr,
         inside,
+        position,
         user_file,
         grid=tuple(size for size in dict(getattr(mesh, "shape", None) or {}).values() if isinstance(size, int)),
         vmapped_dims=(),
@@ -117,12 +126,17 @@ def _on_mesh(equation: Any, jaxpr: Any, mesh: Any, inside: tuple[str, ...], user
 
 
 def _call(
-    equation: Any, form: str, jaxpr: Any, inside: tuple[str, ...], user_file: UserFile, **facts: Any
+    equation: Any,
+    form: str,
+    jaxpr: Any,
+    inside: tuple[str, ...],
+    position: Position | None,
+    user_file: UserFile,
+    **facts: Any,
 ) -> TracedCall:
     params = equation.params
     info = params.get("debug_info") or getattr(jaxpr, "debug_info", None)
     kernel, kernel_row = _kernel(str(getattr(info, "func_src_info", "") or ""), user_file)
-    position = position_of_source_info(equation.source_info, user_file)
     compiler = _compiler_params(params.get("compiler_params"))
     semantics = compiler.get("dimension_semantics")
     if form == "emit_pipeline":
