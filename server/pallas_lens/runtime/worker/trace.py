@@ -32,11 +32,11 @@ def trace(
     with on_chip(chip):
         of_arrays, shapes = traceable(function, arguments)
         enter_stage("trace")
-        try:
-            with _pipelines_as_equations():
-                program = jax.jit(of_arrays).trace(*shapes).jaxpr
-        except Exception:
-            # The option is not what users run with: what it refuses is judged without it.
+        program = None
+        # The option is not what users run with: what it refuses is judged without it.
+        with contextlib.suppress(Exception), _pipelines_as_equations():
+            program = jax.jit(of_arrays).trace(*shapes).jaxpr
+        if program is None:
             program = jax.jit(of_arrays).trace(*shapes).jaxpr
     found: dict[TracedCall, int] = {}
     for call in _calls_in(program.jaxpr, (), None, user_file):
