@@ -98,7 +98,7 @@ def _readings(document: Document, facts: ModuleFacts, runnable: Runnable, traced
 def _of_example(site: CallSite, runnable: Runnable) -> list[tuple[KernelCall, ...]]:
     """The worlds of each call that the example makes there: several where a loop or helper calls it again."""
     name = f"example {runnable.example or runnable.function}"
-    return [one.worlds for one in site.specialisations if one.name == name]
+    return [one.worlds for one in site.specialisations if one.name == name or one.name.startswith(f"{name} #")]
 
 
 def _stands_at(document: Document, site: CallSite, traced: TracedCall) -> bool:
