@@ -25,6 +25,7 @@ from pallas_lens.model.kernel_call import (
     Operand,
     Role,
     Semantics,
+    flat,
 )
 from pallas_lens.model.module_facts import CallSite, ModuleFacts, Runnable
 from pallas_lens.model.symbolic import Integer, substitute
@@ -50,8 +51,10 @@ class Pair:
         return min(told, key=len) if told else ["the reading has no such call"]
 
     def not_numeric(self) -> list[str]:
-        """What the first world, which is what users are shown, leaves open."""
-        return list(not_numeric(self.worlds[0])) if self.worlds else []
+        """What the first world, which is what users are shown, leaves open; not what only the run can tell."""
+        dynamic = tuple(f"grid[{axis}]" for axis, size in enumerate(self.traced.grid) if size is None)
+        told = not_numeric(self.worlds[0]) if self.worlds else ()
+        return [text for text in told if not text.startswith(dynamic)] if dynamic else list(told)
 
 
 def trace(client: RuntimeClient, path: Path, runnable: Runnable, roots: tuple[str, ...] = ()) -> TargetResult:
@@ -158,7 +161,7 @@ def differences(call: KernelCall, traced: TracedCall) -> Iterator[str]:
     yield from _kernel(call, traced)
     if call.form in (Form.PALLAS_CALL, Form.EMIT_PIPELINE):
         yield from _grid(call, traced)
-        if call.num_scalar_prefetch not in (traced.num_scalar_prefetch,) and not _unknown(call.num_scalar_prefetch):
+        if not _unknown(call.num_scalar_prefetch) and _prefetched(call) not in (None, traced.num_scalar_prefetch):
             yield f"num_scalar_prefetch {call.num_scalar_prefetch}, traced {traced.num_scalar_prefetch}"
         if not isinstance(call.aliases, Unknown) and sorted(call.aliases) != sorted(traced.aliases):
             yield f"aliases {call.aliases}, traced {traced.aliases}"
@@ -168,6 +171,14 @@ def differences(call: KernelCall, traced: TracedCall) -> Iterator[str]:
         yield f"vmem_limit_bytes {limit}, traced {traced.vmem_limit_bytes}"
     if isinstance(call.operands, tuple):
         yield from _operands(call, call.operands, traced)
+
+
+def _prefetched(call: KernelCall) -> int | None:
+    """How many arrays are prefetched, None where a tree of them is not known."""
+    if not isinstance(call.operands, tuple):
+        return call.num_scalar_prefetch if isinstance(call.num_scalar_prefetch, int) else None
+    arrays = flat(operand for operand in call.operands if operand.role is Role.PREFETCH)
+    return None if any(operand.is_tree for operand in arrays) else len(arrays)
 
 
 def _unknown(value: object) -> bool:
@@ -181,10 +192,10 @@ def _kernel(call: KernelCall, traced: TracedCall) -> Iterator[str]:
     name = traced.kernel.rpartition(".")[2]
     if name and kernel.name != name and name != traced.name and "<" not in name + kernel.name:
         yield f"kernel {kernel.name}, traced {traced.kernel}"
-    # A tree of refs is one argument of the kernel, and the trace has only its leaves.
-    trees = isinstance(call.operands, tuple) and any(operand.is_tree for operand in call.operands)
-    if not isinstance(kernel.arity, Unknown) and not trees and call.form in (Form.PALLAS_CALL, Form.EMIT_PIPELINE):
-        count = len(traced.operands) - call.named_scratch
+    if not isinstance(kernel.arity, Unknown) and call.form in (Form.PALLAS_CALL, Form.EMIT_PIPELINE):
+        # A tree of refs is one argument of the kernel, and the trace has only its leaves.
+        arguments = call.operands if isinstance(call.operands, tuple) else traced.operands
+        count = len(arguments) - call.named_scratch
         if not kernel.arity.accepts(count):
             yield f"the kernel takes {kernel.arity}, traced {count}"
 
@@ -215,7 +226,7 @@ def _semantics(call: KernelCall, traced: TracedCall) -> Iterator[str]:
 
 def _operands(call: KernelCall, operands: Sequence[Operand], traced: TracedCall) -> Iterator[str]:
     for role in Role:
-        stated = [operand for operand in operands if operand.role is role]
+        stated = list(flat(operand for operand in operands if operand.role is role))
         found = [operand for operand in traced.operands if operand.role == role.value]
         if any(operand.is_tree for operand in stated):
             continue
@@ -230,11 +241,17 @@ def _operands(call: KernelCall, operands: Sequence[Operand], traced: TracedCall)
             yield f"{len(stated)} of role {role.value}, traced {len(found)}"
             continue
         for number, (operand, other) in enumerate(zip(stated, found, strict=True)):
-            for text in _operand(operand, other, traced):
+            trees = traced.num_scalar_prefetch - (_count(call) or 0)
+            for text in _operand(operand, other, traced, trees):
                 yield f"{role.value} {number} ({other.name}): {text}"
 
 
-def _operand(operand: Operand, traced: TracedOperand, call: TracedCall) -> Iterator[str]:
+def _count(call: KernelCall) -> int | None:
+    return call.num_scalar_prefetch if isinstance(call.num_scalar_prefetch, int) else None
+
+
+def _operand(operand: Operand, traced: TracedOperand, call: TracedCall, more: int) -> Iterator[str]:
+    """`more`: by how many the index map's leaves outnumber its parameters, for the prefetched trees that it takes."""
     other = model_of(replace(call, operands=(traced,))).operands
     assert isinstance(other, tuple)
     (modelled,) = other
@@ -265,7 +282,8 @@ def _operand(operand: Operand, traced: TracedOperand, call: TracedCall) -> Itera
     if not _unknown(operand.spec.buffer_count) and operand.spec.buffer_count != traced.buffers:
         yield f"buffers {operand.spec.buffer_count}, traced {traced.buffers}"
     if isinstance(operand.spec.index_map, IndexMap) and traced.index_map is not None:
-        yield from _index_map(operand.spec.index_map, traced.index_map, call)
+        found = replace(traced.index_map, arity=traced.index_map.arity - more)
+        yield from _index_map(operand.spec.index_map, found, call)
 
 
 def _shape(what: str, stated: tuple[Integer | Unknown, ...] | Unknown, traced: tuple[int, ...]) -> Iterator[str]:
@@ -320,7 +338,7 @@ def not_numeric(call: KernelCall) -> Iterator[str]:
     if isinstance(call.operands, Unknown):
         yield f"operands: {call.operands.reason}"
         return
-    for number, operand in enumerate(call.operands):
+    for number, operand in enumerate(flat(call.operands)):
         yield from _open_parts(f"operand {number} ({operand.role.value})", operand, call)
 
 

@@ -249,11 +249,11 @@ def _example_value(machine: Machine, value: ast.expr | ArrayText, frame: Frame) 
         dims = tuple(dim if isinstance(dim, int) else evaluate(machine, dim, frame) for dim in value.dims)
         return Array(dims, value.dtype)
     arrays = _ArraysInside()
-    value = arrays.visit(copy.deepcopy(value))
+    expression: ast.expr = arrays.visit(copy.deepcopy(value))
     if not arrays.found:
-        return evaluate(machine, value, frame)
+        return evaluate(machine, expression, frame)
     named = {name: _example_value(machine, array, frame) for name, array in arrays.found.items()}
-    return evaluate(machine, value, replace(frame, scope=Scope(named, frame.scope, frame.scope.module)))
+    return evaluate(machine, expression, replace(frame, scope=Scope(named, frame.scope, frame.scope.module)))
 
 
 class _ArraysInside(ast.NodeTransformer):

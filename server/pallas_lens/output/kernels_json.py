@@ -17,6 +17,7 @@ from pallas_lens.model.kernel_call import (
     KernelFunction,
     Missing,
     Operand,
+    flat,
 )
 from pallas_lens.model.module_facts import Specialised
 from pallas_lens.model.smem import smem_limit, smem_of
@@ -176,7 +177,7 @@ def _operands(call: KernelCall, chips: Sequence[Chip], unknown: _Unknowns) -> li
     if isinstance(call.operands, Unknown):
         unknown.note("operands", call.operands)
         return None
-    return [_operand(operand, index, call, chips, unknown) for index, operand in enumerate(call.operands)]
+    return [_operand(operand, index, call, chips, unknown) for index, operand in enumerate(flat(call.operands))]
 
 
 def _operand(
