@@ -31,6 +31,7 @@ from .values import (
     ShapeOf,
     Value,
     describe,
+    is_integer,
 )
 
 _ARRAY_ATTRIBUTES: Final = frozenset({"shape", "dtype", "ndim", "size", "T", "itemsize", "at", "nbytes"})
@@ -112,8 +113,8 @@ def _of_array(machine: Machine, owner: Array | Ref, name: str) -> Value:
                 return Opaque("size", shape.reason, 0)
             size: Value = 1
             for dim in shape:
-                if isinstance(dim, Opaque):
-                    return Opaque("size", dim.reason, 0)
+                if not is_integer(dim):
+                    return Opaque("size", dim.reason if isinstance(dim, Opaque) else "a dim is not known", 0)
                 size = multiply(size, dim)
             return size
         case "T":
@@ -221,6 +222,7 @@ _REAL_PATHS: Final = {
     "jax._src.pallas.mosaic.core": "jax.experimental.pallas.tpu",
     "jax._src.pallas.mosaic.primitives": "jax.experimental.pallas.tpu",
     "jax._src.pallas.mosaic.pipeline": "jax.experimental.pallas.tpu",
+    "jax._src.pallas.mosaic.tpu_info": "jax.experimental.pallas.tpu",
     "jax._src.lax.lax": "jax.lax",
     "jax._src.numpy": "jax.numpy",
 }
@@ -230,6 +232,12 @@ def external(path: str) -> Value:
     """The value of a name outside the workspace: a dtype, a memory space, or the name itself."""
     owner, _, name = path.rpartition(".")
     owner = _REAL_PATHS.get(owner, owner)
+    if owner.startswith("pallas_lens."):
+        from .library.machine_facts import fact
+
+        found = fact(path)
+        if found is not None:
+            return found
     if owner in ("jax.numpy", "numpy", "ml_dtypes"):
         plain = "bool" if name == "bool_" else name
         if name != "bool" and from_short_name(plain) == plain:

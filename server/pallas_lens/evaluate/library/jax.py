@@ -44,6 +44,7 @@ from ..values import (
     describe,
 )
 from .python import TableFunction, unknown_call
+from .shapes import flattened, squeezed
 
 
 def _struct(machine: Machine, arguments: Arguments) -> Value:
@@ -477,7 +478,8 @@ _UNARY: Final = (
     "reciprocal sigmoid silu gelu relu softplus softmax log_softmax sinh cosh arcsin arccos arctan cbrt"
 )
 _SAME: Final = (
-    "abs negative neg sign clip invert bitwise_not flip roll cumsum cumprod stop_gradient sort real nan_to_num"
+    "abs negative neg sign clip invert bitwise_not flip rev roll cumsum cummax cummin cumlogsumexp cumprod "
+    "stop_gradient sort real nan_to_num"
 )
 _BINARY: Final = (
     "add subtract sub multiply mul divide true_divide div maximum minimum max min power pow mod rem remainder "
@@ -516,10 +518,8 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     **_entries("numpy", "zeros ones empty", _made("float64")),
     **_entries("jax.numpy", "zeros_like ones_like empty_like full_like", _like),
     **_entries("jax.lax", "full_like zeros_like_array", _like),
-    **_entries(
-        "jax.numpy", "concatenate stack repeat tile take take_along_axis pad squeeze hstack vstack", _same_dtype
-    ),
-    **_entries("jax.lax", "concatenate pad slice dynamic_slice squeeze collapse rev gather", _same_dtype),
+    **_entries("jax.numpy", "take_along_axis hstack vstack", _same_dtype),
+    **_entries("jax.lax", "collapse gather", _same_dtype),
     "jax.numpy.full": _made("float32", 0, 2),
     "jax.lax.full": _made("float32", 0, 2),
     "jax.numpy.where": _where,
@@ -594,9 +594,10 @@ def array_method(machine: Machine, owner: Array | Ref, name: str, arguments: Arg
         case "reshape":
             return Array(_new_shape(machine, source, values), source.dtype)
         case "transpose" | "swapaxes":
-            if name == "swapaxes" or len(values) > 1:
-                moved = _permuted(source.shape, values) if name == "transpose" else UNKNOWN_SHAPE
-                return Array(moved, source.dtype)
+            if name == "swapaxes":
+                return _swapaxes(machine, Arguments((source, *values), arguments.keywords))
+            if len(values) > 1:
+                return Array(_permuted(source.shape, values), source.dtype)
             return Array(_permuted(source.shape, values[0] if values else None), source.dtype)
         case "sum" | "max" | "min" | "prod" | "mean":
             return reduced(machine, source, arguments, 0, None, True)
@@ -613,7 +614,9 @@ def array_method(machine: Machine, owner: Array | Ref, name: str, arguments: Arg
         case "get" | "set" | "add" | "start" | "wait":
             return source
         case "flatten" | "ravel":
-            return Array(UNKNOWN_SHAPE, source.dtype)
+            return Array(flattened(source.shape), source.dtype)
+        case "squeeze":
+            return Array(squeezed(source.shape, arguments.get(0, "axis", None)), source.dtype)
         case "bitcast":
             return Ref(
                 owner.name if isinstance(owner, Ref) else "ref",
