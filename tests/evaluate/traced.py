@@ -190,7 +190,8 @@ def _kernel(call: KernelCall, traced: TracedCall) -> Iterator[str]:
     if isinstance(kernel, Unknown):
         return
     name = traced.kernel.rpartition(".")[2]
-    if name and kernel.name != name and name != traced.name and "<" not in name + kernel.name:
+    # With `name=`, JAX calls the function by that.
+    if name and kernel.name != name and traced.name is None and "<" not in name + kernel.name:
         yield f"kernel {kernel.name}, traced {traced.kernel}"
     if not isinstance(kernel.arity, Unknown) and call.form in (Form.PALLAS_CALL, Form.EMIT_PIPELINE):
         # A tree of refs is one argument of the kernel, and the trace has only its leaves.
@@ -400,11 +401,12 @@ def title(pair: Pair) -> str:
 def with_examples(text: str, arguments: dict[str, str]) -> str:
     """The text of a file with an example comment above each function named, its decorators included."""
     lines = text.splitlines(keepends=True)
-    rows = {}
+    rows: dict[str, int] = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef) and node.name in arguments:
-            rows[min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])] = node.name
-    assert sorted(rows.values()) == sorted(arguments), f"no functions {set(arguments) - set(rows.values())}"
-    for row in sorted(rows, reverse=True):
-        lines.insert(row - 1, f"# pallas-lens: example {arguments[rows[row]]}\n")
+            # The last one of a name counts: those before it are overloads.
+            rows[node.name] = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    assert rows.keys() == arguments.keys(), f"no functions {arguments.keys() - rows.keys()}"
+    for name, row in sorted(rows.items(), key=lambda entry: -entry[1]):
+        lines.insert(row - 1, f"# pallas-lens: example {arguments[name]}\n")
     return "".join(lines)

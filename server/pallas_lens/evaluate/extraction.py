@@ -361,6 +361,10 @@ class _Extraction:
     def _windowed(self, role: Role, name: str, value: Value, spec: BlockSpec | Unknown | None) -> Operand:
         """An input or output with the spec that cuts it into blocks."""
         span = spec.span if isinstance(spec, BlockSpec) else None
+        if isinstance(value, ScratchValue | External):
+            made = _scratch_operand(name, value)
+            if made.semaphore is not None:
+                return replace(made, role=role, spec=spec, span=span)
         return Operand(name, role, self._array(value), spec, _space_of(spec, value), span)
 
     def _argument(

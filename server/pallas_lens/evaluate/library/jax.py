@@ -577,7 +577,9 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
 
 
 def elementwise_fallback(machine: Machine, path: str, arguments: Arguments) -> Value | None:
-    """An array of unknown type for a JAX function that has no entry, when it is given an array."""
+    """An array of unknown type for a JAX function that has no entry, when it is given an array; none for a class."""
+    if path.rpartition(".")[2][:1].isupper():
+        return None
     values = [machine.settled(value) for value in arguments.positional]
     if any(is_array_like(value) for value in values) and not any(isinstance(v, Function | Partial) for v in values):
         return Array(UNKNOWN_SHAPE, UNKNOWN_DTYPE)
