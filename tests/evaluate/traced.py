@@ -243,7 +243,7 @@ def _operands(call: KernelCall, operands: Sequence[Operand], traced: TracedCall)
             continue
         for number, (operand, other) in enumerate(zip(stated, found, strict=True)):
             trees = traced.num_scalar_prefetch - (_count(call) or 0)
-            for text in _operand(operand, other, traced, trees):
+            for text in _operand(operand, other, call, traced, trees):
                 yield f"{role.value} {number} ({other.name}): {text}"
 
 
@@ -251,11 +251,14 @@ def _count(call: KernelCall) -> int | None:
     return call.num_scalar_prefetch if isinstance(call.num_scalar_prefetch, int) else None
 
 
-def _operand(operand: Operand, traced: TracedOperand, call: TracedCall, more: int) -> Iterator[str]:
+def _operand(operand: Operand, traced: TracedOperand, static: KernelCall, call: TracedCall, more: int) -> Iterator[str]:
     """`more`: by how many the index map's leaves outnumber its parameters, for the prefetched trees that it takes."""
-    other = model_of(replace(call, operands=(traced,))).operands
-    assert isinstance(other, tuple)
-    (modelled,) = other
+    whole = model_of(replace(call, operands=(traced,)))
+    assert isinstance(whole.operands, tuple)
+    (modelled,) = whole.operands
+    stated, found = bytes_on(operand, static.grid, CHIPS[CHIP]), bytes_on(modelled, whole.grid, CHIPS[CHIP])
+    if isinstance(stated, int) and isinstance(found, int) and stated != found:
+        yield f"{stated} bytes on {CHIP}, traced {found}"
     if operand.semaphore is not None or modelled.semaphore is not None:
         if operand.semaphore != modelled.semaphore and not _unknown(operand.memory_space):
             yield f"semaphore {operand.semaphore}, traced {modelled.semaphore}"
