@@ -86,6 +86,13 @@ ENTRY_POINTS = [
     EntryPoint(
         "jax", f"{_JAX}/random/threefry.py", "plthreefry_random_bits", "key=u32[2], bit_width=32, shape=(512, 512)"
     ),
+    EntryPoint(
+        "jax",
+        f"{_JAX}/all_gather.py",
+        "all_gather",
+        "x=f32[64,128], mesh=jax.sharding.AbstractMesh((4,), ('x',), axis_types=(jax.sharding.AxisType.Auto,)), "
+        "axis_name='x'",
+    ),
     EntryPoint("jax", f"{_JAX}/random/philox.py", "philox_random_bits", "key=u32[2], bit_width=32, shape=(512, 512)"),
     EntryPoint(
         "tokamax",

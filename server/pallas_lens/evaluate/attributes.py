@@ -24,6 +24,7 @@ from .values import (
     KernelCallable,
     ListValue,
     MemorySpaceValue,
+    MeshValue,
     Opaque,
     Partial,
     Ref,
@@ -88,6 +89,10 @@ def attribute(machine: Machine, owner: Value, name: str) -> Value:
             if name == "dtype" or name == "type":
                 return owner
             return machine.fresh(f"{dtype}.{name}", "this attribute of a dtype is not followed")
+        case MeshValue() if name in ("shape", "axis_names", "size"):
+            from .library.meshes import mesh_attribute
+
+            return mesh_attribute(owner, name)
         case ScratchValue() if name in ("shape", "dtype"):
             return getattr(owner, name)
         case ListValue() | DictValue() | tuple() | str() | Array() | Ref() | Function() | Partial() | KernelCallable():
@@ -223,6 +228,7 @@ _REAL_PATHS: Final = {
     "jax._src.pallas.mosaic.primitives": "jax.experimental.pallas.tpu",
     "jax._src.pallas.mosaic.pipeline": "jax.experimental.pallas.tpu",
     "jax._src.pallas.mosaic.tpu_info": "jax.experimental.pallas.tpu",
+    "jax._src.shard_map": "jax.experimental.shard_map",
     "jax._src.lax.lax": "jax.lax",
     "jax._src.numpy": "jax.numpy",
 }
