@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from jax_environments import JaxEnvironment
 from pallas_lens.runtime.client import RuntimeClient
 from pallas_lens.runtime.protocol import Job, TracedCall, TracedDim, TracedOperand
 
@@ -83,8 +84,11 @@ def test_a_static_argument_makes_the_grid_known(client: RuntimeClient) -> None:
     assert call.grid == (8, 4)
 
 
-def test_a_pipeline_inside_a_kernel(client: RuntimeClient) -> None:
-    kernel, pipeline = trace(client, "pipeline", "x=f32[32,128]")
+def test_a_pipeline_inside_a_kernel(client: RuntimeClient, environment: JaxEnvironment) -> None:
+    kernel, *pipelines = trace(client, "pipeline", "x=f32[32,128]")
+    if int(environment.jax.split(".")[1]) < 10 and not pipelines:
+        pytest.skip("early JAX writes a pipeline as loops, of which nothing can be told")
+    (pipeline,) = pipelines
     assert (kernel.name, kernel.grid, pipeline.form, pipeline.grid) == (
         "copies_in_a_pipeline", (), "emit_pipeline", (4,)
     )  # fmt: skip

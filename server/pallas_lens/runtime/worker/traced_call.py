@@ -65,12 +65,14 @@ def _on_grid(
     ):
         role = "input" if index < mapping.num_inputs else "output"
         mode = getattr(block_mapping, "pipeline_mode", None)
+        # Early JAX, such as 0.7, has the one of these two for the other.
+        array = getattr(block_mapping, "array_aval", None) or block_mapping.array_shape_dtype
         operands.append(
             TracedOperand(
                 name=name,
                 role=role,
-                shape=_shape(block_mapping.array_aval),
-                dtype=_dtype(block_mapping.array_aval),
+                shape=_shape(array),
+                dtype=_dtype(array),
                 block=tuple(_block_dim(dim) for dim in block_mapping.block_shape),
                 memory_space=_space(aval),
                 buffers=_count(getattr(mode, "buffer_count", None)),
