@@ -113,12 +113,16 @@ def _stands_at(document: Document, site: CallSite, traced: TracedCall) -> bool:
 
 def _starts(document: Document, site: CallSite, traced: TracedCall) -> bool:
     return any(
-        call.form.value == traced.form
-        and isinstance(call.kernel, KernelFunction)
-        and _is_kernel(document, call.kernel, traced)
+        _is_form(call, traced) and isinstance(call.kernel, KernelFunction) and _is_kernel(document, call.kernel, traced)
         for one in site.specialisations
         for call in one.worlds
     )
+
+
+def _is_form(call: KernelCall, traced: TracedCall) -> bool:
+    """Whether it is the same call of JAX; newer JAX makes a `core_map` a kernel on a mesh."""
+    meshes = (Form.KERNEL.value, Form.CORE_MAP.value)
+    return call.form.value == traced.form or (call.form.value in meshes and traced.form in meshes)
 
 
 def _is_kernel(document: Document, kernel: KernelFunction, traced: TracedCall) -> bool:
@@ -139,9 +143,15 @@ def without_vmap(traced: TracedCall) -> TracedCall:
     operands = []
     for operand in traced.operands:
         index_map = operand.index_map
-        while operand.block and index_map and index_map.results[0].axes and index_map.results[0].axes[0] < added:
-            index_map = replace(index_map, results=index_map.results[1:])
-            operand = replace(operand, shape=operand.shape[1:], block=operand.block[1:])
+        if operand.block is not None and index_map is not None and len(index_map.results) == len(operand.block):
+            kept = [
+                dim
+                for dim, result in enumerate(index_map.results)
+                if not result.axes or min(result.axes) >= added or operand.block[dim].kind != "squeezed"
+            ]
+            index_map = replace(index_map, results=tuple(index_map.results[dim] for dim in kept))
+            shape = tuple(operand.shape[dim] for dim in kept)
+            operand = replace(operand, shape=shape, block=tuple(operand.block[dim] for dim in kept))
         if index_map is not None:
             results = tuple(
                 replace(result, axes=tuple(axis - added for axis in result.axes)) for result in index_map.results
@@ -154,8 +164,13 @@ def without_vmap(traced: TracedCall) -> TracedCall:
 
 def differences(call: KernelCall, traced: TracedCall) -> Iterator[str]:
     """Where the reading states something else than JAX decided."""
+    sizes = [size for axis, size in enumerate(traced.grid) if axis in traced.vmapped_dims]
+    # Where `vmap` maps over prefetched operands, JAX calls the kernel in a loop, as it is written.
+    loops = not sizes and traced.num_scalar_prefetch > 0 and bool({"while", "scan"} & set(traced.inside))
+    if all(isinstance(size, int) for size in call.batch_sizes) and list(call.batch_sizes) != sizes and not loops:
+        yield f"vmap over {_text(call.batch_sizes)}, traced {sizes}"
     traced = without_vmap(traced)
-    if call.form.value != traced.form:
+    if not _is_form(call, traced):
         yield f"form {call.form.value}, traced {traced.form}"
         return
     yield from _kernel(call, traced)

@@ -104,8 +104,9 @@ def _on_mesh(
     if "closed_over" in str(getattr(info, "traced_for", "")):
         # Since JAX 0.11 `core_map` is written with the primitive of `pl.kernel`.
         form = "core_map"
-    inputs = len(equation.invars) if form == "kernel" else len(jaxpr.invars)
-    outputs = len(equation.params.get("out_avals") or ()) if form == "kernel" else 0
+    # The primitive of early JAX takes the refs that the body closes over as constants.
+    inputs = 0 if equation.primitive.name == "core_map" else len(equation.invars)
+    outputs = len(equation.params.get("out_avals") or ())
     roles = ["input"] * inputs + ["output"] * outputs
     roles += ["scratch"] * max(len(jaxpr.invars) - len(roles), 0)
     operands = tuple(
