@@ -2,14 +2,16 @@
 
 The file of a wheel is copied to a folder of the test's, the comment is put above the function, and what the evaluator
 reads in it is compared with the trace of the same call. None of the libraries is installed: the files chosen import
-JAX alone, or modules of their own wheel that do.
+JAX alone, or modules of their own wheel that do. Those are imported without the `__init__.py` of their packages, which
+would import the whole library.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,13 @@ ENTRY_POINTS = [
         "pallas_select",
         "scores=f32[1024,256], topk=8, block_rows=128, weight_scores=f32[1024,256], interpret=False",
     ),
+    EntryPoint(
+        "tokamax",
+        "tokamax/_src/ops/mhc/pre_kernel.py",
+        "mhc_pre",
+        "residual=bf16[256,4,1024], fn=f32[24,4096], hc_scale=f32[3], hc_base=f32[24], rms_eps=1e-6, hc_pre_eps=1e-6, "
+        "hc_sinkhorn_eps=1e-6, hc_post_mult_value=2.0, sinkhorn_repeat=3",
+    ),
     EntryPoint("tokamax", "tokamax/_src/ops/deepseek_rope/pallas_mosaic_tpu_kernel.py", "rope", _ROPE),
     EntryPoint(
         "tpu-inference",
@@ -125,6 +134,15 @@ ENTRY_POINTS = [
         "tpu_inference/kernels/ragged_paged_attention/v2/kernel.py",
         "ragged_paged_attention",
         _RAGGED_PAGES,
+    ),
+    EntryPoint(
+        "tpu-inference",
+        "tpu_inference/kernels/ragged_paged_attention/v3/kernel.py",
+        "ragged_paged_attention",
+        "queries=bf16[64,16,128], keys=bf16[64,8,128], values=bf16[64,8,128], kv_cache=bf16[64,16,8,2,128], "
+        "kv_lens=i32[8], page_indices=i32[64], cu_q_lens=i32[9], distribution=i32[3], d_block_sizes=(1, 64, 1, 64), "
+        "p_block_sizes=(16, 64, 16, 64), m_block_sizes=(16, 64, 16, 64), vmem_limit_bytes=33554432",
+        kernels=2,
     ),
     EntryPoint(
         "tpu-inference",
@@ -182,7 +200,31 @@ ENTRY_POINTS = [
         "lhs=f32[1024,512], rhs=f32[8,512,1024], group_sizes=i32[8], tile_info=TileSizes(128, 512, 512), "
         "vmem_limit_bytes=33554432",
     ),
+    EntryPoint(
+        "maxtext",
+        "maxtext/kernels/megablox/pallas_mosaic_tpu_v2_tgmm_kernel.py",
+        "tgmm_v2",
+        "lhs=f32[1024,512], rhs=f32[1024,512], group_sizes=i32[8], num_actual_groups=8, vmem_limit_bytes=33554432, "
+        "preferred_element_type=jnp.float32, tile_info=gmm_v2.TileSizes(128, 512, 512)",
+    ),
 ]
+
+
+@pytest.fixture(scope="module")
+def modules_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """By package, a folder with the modules of its wheel and no `__init__.py`."""
+
+    @cache
+    def folder_of(package: str) -> Path:
+        source, folder = unpacked_wheel(package), tmp_path_factory.mktemp(package)
+        for module in source.rglob("*.py"):
+            if module.name != "__init__.py":
+                link = folder / module.relative_to(source)
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(module)
+        return folder
+
+    return folder_of
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +241,9 @@ def newest_jax() -> Iterator[RuntimeClient]:
 
 
 @pytest.mark.parametrize("entry", ENTRY_POINTS, ids=str)
-def test_reading_is_numeric_and_as_traced(newest_jax: RuntimeClient, tmp_path: Path, entry: EntryPoint) -> None:
+def test_reading_is_numeric_and_as_traced(
+    newest_jax: RuntimeClient, modules_of: Callable[[str], Path], tmp_path: Path, entry: EntryPoint
+) -> None:
     root = unpacked_wheel(entry.package)
     path = tmp_path / Path(entry.file).name.lstrip("_")
     text = (root / entry.file).read_text(encoding="utf-8")
@@ -207,7 +251,7 @@ def test_reading_is_numeric_and_as_traced(newest_jax: RuntimeClient, tmp_path: P
     document, facts = read(path, Analyzer((root, unpacked_wheel("jax"))))
     (runnable,) = [one for one in facts.runnables if one.function == entry.function]
     # JAX itself is the environment's own.
-    result = trace(newest_jax, path, runnable, () if entry.package == "jax" else (str(root),))
+    result = trace(newest_jax, path, runnable, () if entry.package == "jax" else (str(modules_of(entry.package)),))
     assert result.calls, [finding.message for finding in result.findings]
     wrong = []
     for pair in pairs(document, facts, runnable, result.calls):

@@ -88,7 +88,7 @@ def pairs(document: Document, facts: ModuleFacts, runnable: Runnable, calls: Seq
 
 
 def _readings(document: Document, facts: ModuleFacts, runnable: Runnable, traced: TracedCall) -> tuple[KernelCall, ...]:
-    placed = [site for site in facts.sites if _stands_at(document, site, traced)]
+    placed = [site for site in facts.sites if _stands_at(document, site, traced) and _has_form(site, traced)]
     of_kernel = [site for site in facts.sites if _starts(document, site, traced)]
     for sites in ([one for one in placed if one in of_kernel], placed, of_kernel):
         worlds = [worlds for site in sites for worlds in _of_example(site, runnable)]
@@ -117,6 +117,10 @@ def _starts(document: Document, site: CallSite, traced: TracedCall) -> bool:
         for one in site.specialisations
         for call in one.worlds
     )
+
+
+def _has_form(site: CallSite, traced: TracedCall) -> bool:
+    return any(_is_form(call, traced) for one in site.specialisations for call in one.worlds)
 
 
 def _is_form(call: KernelCall, traced: TracedCall) -> bool:
@@ -206,7 +210,14 @@ def _kernel(call: KernelCall, traced: TracedCall) -> Iterator[str]:
         return
     name = traced.kernel.rpartition(".")[2]
     # With `name=`, JAX calls the function by that.
-    if name and kernel.name != name and traced.name is None and "<" not in name + kernel.name:
+    # A pipeline that is itself the kernel goes by the name of a function of JAX.
+    if (
+        name
+        and kernel.name != name
+        and traced.name is None
+        and kernel.name != Form.EMIT_PIPELINE
+        and "<" not in name + kernel.name
+    ):
         yield f"kernel {kernel.name}, traced {traced.kernel}"
     if not isinstance(kernel.arity, Unknown) and call.form in (Form.PALLAS_CALL, Form.EMIT_PIPELINE):
         # A tree of refs is one argument of the kernel, and the trace has only its leaves.

@@ -479,7 +479,7 @@ _UNARY: Final = (
 )
 _SAME: Final = (
     "abs negative neg sign clip invert bitwise_not flip rev roll cumsum cummax cummin cumlogsumexp cumprod "
-    "stop_gradient sort real nan_to_num"
+    "stop_gradient sort real nan_to_num reduce_precision"
 )
 _BINARY: Final = (
     "add subtract sub multiply mul divide true_divide div maximum minimum max min power pow mod rem remainder "
@@ -562,6 +562,7 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     "jax.block_until_ready": _identity_array,
     "jax.lax.stop_gradient": _identity_array,
     "jax.lax.optimization_barrier": _identity_array,
+    "jax.experimental.pallas.tpu.with_memory_space_constraint": _identity_array,
     **{path: _transformed for path in _TRANSFORMS.split()},
     "pallas_lens.identity": _identity,
     "jax.lax.cond": _cond,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ import jax
 from ..protocol import TracedCall
 from .abstract_chip import AbstractChip, on_chip
 from .arguments import Arguments
+from .kernel_calls import module_or_none, replaced
 from .traceable import traceable
 from .traced_call import FORMS, traced_calls_of
 from .user_position import Position, UserFile, position_of_source_info
@@ -19,6 +21,7 @@ from .user_position import Position, UserFile, position_of_source_info
 _MOST_CALLS = 2000
 # Without it, JAX writes a pipeline into the kernel as loops and copies, of which grid and specs cannot be told.
 _PIPELINE_AS_ONE_EQUATION = "jax_use_emit_pipeline_primitive"
+_PIPELINE_MODULES = ("jax.experimental.pallas.tpu", "jax._src.pallas.mosaic.pipeline")
 
 
 def trace(
@@ -54,9 +57,23 @@ def _pipelines_as_equations() -> Iterator[None]:
     before = getattr(jax.config, _PIPELINE_AS_ONE_EQUATION)
     jax.config.update(_PIPELINE_AS_ONE_EQUATION, True)
     try:
-        yield
+        with contextlib.ExitStack() as patches:
+            for name in _PIPELINE_MODULES:
+                patches.enter_context(replaced(module_or_none(name), "emit_pipeline", _returning_nothing))
+            yield
     finally:
         jax.config.update(_PIPELINE_AS_ONE_EQUATION, before)
+
+
+def _returning_nothing(original: Callable[..., Any], *given: Any, **options: Any) -> Callable[..., None]:
+    """A pipeline that returns None, as JAX asks of one that is itself the kernel; as an equation it returns a list."""
+    pipeline = original(*given, **options)
+
+    @functools.wraps(pipeline)
+    def run(*refs: Any, **more: Any) -> None:
+        pipeline(*refs, **more)
+
+    return run
 
 
 def _calls_in(
