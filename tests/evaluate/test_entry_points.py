@@ -202,6 +202,14 @@ ENTRY_POINTS = [
     ),
     EntryPoint(
         "maxtext",
+        "maxtext/kernels/mhc/mhc_kernels_fwd.py",
+        "_post_apply_fwd",
+        "x=bf16[512,4,1024], layer_output=bf16[512,1024], h_post=f32[512,4], residual=f32[512,4,4], "
+        "config=common.MhcKernelConfig()",
+        kernels=2,
+    ),
+    EntryPoint(
+        "maxtext",
         "maxtext/kernels/megablox/pallas_mosaic_tpu_v2_tgmm_kernel.py",
         "tgmm_v2",
         "lhs=f32[1024,512], rhs=f32[1024,512], group_sizes=i32[8], num_actual_groups=8, vmem_limit_bytes=33554432, "

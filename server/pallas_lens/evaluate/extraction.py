@@ -365,7 +365,11 @@ class _Extraction:
             made = _scratch_operand(name, value)
             if made.semaphore is not None:
                 return replace(made, role=role, spec=spec, span=span)
-        return Operand(name, role, self._array(value), spec, _space_of(spec, value), span)
+        space = _space_of(spec)
+        if isinstance(value, ScratchValue) and self.callable.form != "pallas_call":
+            # A kernel on a mesh works on the array where it is. ``pallas_call`` puts a window of it in VMEM.
+            space = value.space
+        return Operand(name, role, self._array(value), spec, space, span)
 
     def _argument(
         self, role: Role, name: str, value: Value, spec: BlockSpec | Unknown | None, spec_value: Value
@@ -381,7 +385,7 @@ class _Extraction:
             role,
             self._array(value),
             spec,
-            _space_of(spec, value),
+            _space_of(spec),
             None,
             is_tree=True,
             leaves=None
@@ -728,9 +732,7 @@ def _array(value: Value, ranks: dict[str, Value]) -> ArrayType | Unknown:
     return why(value)
 
 
-def _space_of(spec: BlockSpec | Unknown | None, value: Value) -> MemorySpace | Unknown:
-    if isinstance(value, ScratchValue):
-        return value.space
+def _space_of(spec: BlockSpec | Unknown | None) -> MemorySpace | Unknown:
     if isinstance(spec, Unknown):
         return spec
     if spec is None or spec.memory_space is None:

@@ -18,6 +18,10 @@ def any_kernel(*refs):
     pass
 
 
+def copy_kernel(x_ref, o_ref):
+    o_ref[...] = x_ref[...]
+
+
 def kernel_of_optional_parts(x_ref, bias_ref, o_ref, residual_ref, acc_ref, flag_ref):
     pass
 
@@ -97,6 +101,41 @@ def put_together(x):
     )(both, ids, stacked, tiled)
 
 
+# pallas-lens: example x=f32[64,256], limit=20000
+def chosen_by_loops(x, limit, block=64):
+    while block > 8 and block * 128 * 4 > limit:
+        block //= 2
+    divisor = next(one for one in (128, 48, 32) if x.shape[0] % one == 0)
+    return pl.pallas_call(
+        any_kernel,
+        grid=(divisor,),
+        #: [chosen_by_loops] grid (32,)
+        in_specs=[row(block)],
+        #: [chosen_by_loops] in 0 inputs[0] float32(64, 256) block (32, 128) at (grid0, 0)
+        out_specs=row(block),
+        out_shape=pltpu.HBM(x.shape, x.dtype),
+    )(x)
+
+
+# pallas-lens: example x=f32[64,256]
+def pipeline_is_the_kernel(x):
+    pipeline = pltpu.emit_pipeline(
+        copy_kernel,
+        grid=(8, 2),
+        in_specs=[pl.BlockSpec((8, 128), lambda i, j: (i, j))],
+        #: [pipeline_is_the_kernel] in 0 inputs[0] float32(64, 256) block (8, 128) at (grid0, grid1)
+        out_specs=[pl.BlockSpec((8, 128), lambda i, j: (i, j))],
+        #: [pipeline_is_the_kernel] out 0 outputs[0] float32(64, 256) block (8, 128) at (grid0, grid1)
+    )
+    return pl.pallas_call(
+        pipeline,
+        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
+        in_specs=[pl.BlockSpec(memory_space=pl.ANY)],
+        out_specs=pl.BlockSpec(memory_space=pl.ANY),
+        #: [pipeline_is_the_kernel] counts in 1, out 1, given 1
+    )(x)
+
+
 # pallas-lens: example x=f32[64,256]
 def cut_by_a_mesh(x):
     mesh = jax.sharding.AbstractMesh((4, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
@@ -113,3 +152,13 @@ def cut_by_a_mesh(x):
         )(x)
 
     return jax.shard_map(local, mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y"), check_vma=False)(x)
+
+
+# pallas-lens: example x=f32[64,256]
+def output_type_with_a_memory_space(x):
+    # The type says where the array is; the kernel gets a window of it in VMEM all the same.
+    return pl.pallas_call(
+        any_kernel,
+        out_shape=pltpu.HBM(x.shape, x.dtype),
+        #: [output_type_with_a_memory_space] out 0 outputs[0] float32(64, 256)
+    )(x)

@@ -91,6 +91,19 @@ def pipeline(x):
     )(x)
 
 
+def pipeline_is_the_kernel(x):
+    pipeline = pltpu.emit_pipeline(
+        copy_kernel,
+        grid=(4,),
+        in_specs=[pl.BlockSpec((8, 128), lambda i: (i, 0))],
+        out_specs=[pl.BlockSpec((8, 128), lambda i: (i, 0))],
+    )
+    anywhere = pl.BlockSpec(memory_space=pl.ANY)
+    return pl.pallas_call(
+        pipeline, in_specs=[anywhere], out_specs=anywhere, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype)
+    )(x)
+
+
 def bound_elsewhere(x):
     call = functools.partial(pl.pallas_call, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), interpret=True)
     return call(copy_kernel)(x)
