@@ -86,19 +86,21 @@ def put_together(x):
     ids = jnp.repeat(jnp.arange(4), 2, total_repeat_length=10)
     stacked = jnp.stack([x, x]).reshape(2, -1)
     tiled = jnp.tile(x[0], (8, 2)).squeeze().swapaxes(0, 1)
+    extremes = jnp.array([x.min(), x.max()])
     bits = jnp.iinfo(jnp.int8).bits * jnp.finfo(jnp.bfloat16).bits // 16
     return pl.pallas_call(
         any_kernel,
         grid=(bits,),
         #: [put_together] grid (8,)
-        in_specs=[pl.BlockSpec(memory_space=pl.ANY)] * 4,
+        in_specs=[pl.BlockSpec(memory_space=pl.ANY)] * 5,
         #: [put_together] in 0 inputs[0] float32(64, 384) whole in any
         #: [put_together] in 1 inputs[1] int32(10,) whole in any
         #: [put_together] in 2 inputs[2] float32(2, 16384) whole in any
         #: [put_together] in 3 inputs[3] float32(512, 8) whole in any
+        #: [put_together] in 4 inputs[4] float32(2,) whole in any
         out_specs=pl.BlockSpec(memory_space=pl.ANY),
         out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
-    )(both, ids, stacked, tiled)
+    )(both, ids, stacked, tiled, extremes)
 
 
 # pallas-lens: example x=f32[64,256], limit=20000

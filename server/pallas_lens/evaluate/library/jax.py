@@ -205,12 +205,27 @@ def _asarray(machine: Machine, arguments: Arguments) -> Value:
     dtype = machine.settled(arguments.get(1, "dtype", None))
     if not is_array_like(value) and not isinstance(value, int | float | Opaque | Expression):
         items = value.items if isinstance(value, ListValue) else value
-        shape: Value = UNKNOWN_SHAPE
-        if isinstance(items, tuple) and all(isinstance(item, int | float) for item in items):
-            shape = (len(items),)
-        return Array(shape, UNKNOWN_DTYPE if dtype is None else dtype_name(dtype))
+        shape, common = _stacked_type(machine, items)
+        return Array(shape, common if dtype is None else dtype_name(dtype))
     source = array_of(value)
     return Array(source.shape, source.dtype if dtype is None else dtype_name(dtype))
+
+
+def _stacked_type(machine: Machine, items: Value) -> tuple[tuple[Value, ...] | Opaque, str | Opaque]:
+    """Shape and dtype of the array made of a list of numbers and arrays that have one shape."""
+    if not isinstance(items, tuple):
+        return UNKNOWN_SHAPE, UNKNOWN_DTYPE
+    settled = [machine.settled(item) for item in items]
+    if all(isinstance(item, int | float | Expression) for item in settled):
+        return (len(settled),), UNKNOWN_DTYPE
+    if not all(is_array_like(item) or isinstance(item, int | float | Expression) for item in settled):
+        return UNKNOWN_SHAPE, UNKNOWN_DTYPE
+    arrays = [array_of(item) for item in settled]
+    first = arrays[0].shape
+    if not isinstance(first, tuple) or any(array.shape != first for array in arrays):
+        return UNKNOWN_SHAPE, UNKNOWN_DTYPE
+    dtypes = {array.dtype if isinstance(array.dtype, str) else None for array in arrays if not array.weak}
+    return (len(arrays), *first), next(iter(dtypes)) or UNKNOWN_DTYPE if len(dtypes) == 1 else UNKNOWN_DTYPE
 
 
 def _arange(machine: Machine, arguments: Arguments) -> Value:
