@@ -141,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="run, compile or lower a function with the Python that has your JAX")
     run.add_argument("place", metavar="FILE[::FUNCTION]")
-    run.add_argument("--mode", choices=("interpret", "lower", "compile"), default="interpret")
+    run.add_argument("--mode", choices=("interpret", "trace", "lower", "compile"), default="interpret")
     _add_targets(run)
     run.add_argument(
         "--arg",

@@ -77,6 +77,25 @@ def test_lowering_refuses_what_the_check_refuses(environment: JaxEnvironment, tm
     ]
 
 
+def test_a_trace_tells_the_kernels(environment: JaxEnvironment, tmp_path: Path) -> None:
+    write(tmp_path, GOOD)
+    ended = run(environment, tmp_path, "kernel.py", "--mode", "trace", "--output-format", "json")
+    assert ended.code == 0, ended
+    (result,) = ended.json["results"]
+    (call,) = result["calls"]
+    static = pallas_lens("kernels", "kernel.py", "--output-format", "json", folder=tmp_path).json[-1]
+    assert static["specialisation"].startswith("example")
+    for what in ("filename", "row", "column", "form", "kernel", "grid", "kernel_arity", "vmem", "smem", "unknown"):
+        assert call[what] == static[what], what
+    for told, expected in zip(call["operands"], static["operands"], strict=True):
+        for what in ("role", "array", "block_shape", "memory_space", "buffers", "bytes"):
+            assert told[what] == expected[what], what
+    assert call["operands"][0]["index_map"]["values"][0] == {"step": [0] * len(call["grid"]), "block": [0, 0]}
+    for_people = run(environment, tmp_path, "kernel.py", "--mode", "trace")
+    assert for_people.lines[0].startswith("JAX traced call (")
+    assert any(line.startswith("    input ") for line in for_people.lines)
+
+
 def test_the_text_names_the_chips(environment: JaxEnvironment, tmp_path: Path) -> None:
     write(tmp_path, UNALIGNED)
     ended = run(environment, tmp_path, "kernel.py", "--mode", "lower", "--target", "v5e,v6e")

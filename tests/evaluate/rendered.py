@@ -5,6 +5,7 @@
     #: kernel name takes 3                     the function, and how many refs it still takes
     #: counts in 2, out 1, scratch 1           refs by role; "named 1": scratch by keyword; "given 2": arguments
     #: in 0 x float32(m, k) block (bm, k) at (grid0, 0)
+    #: in 1 pair tree of 2                     one argument that holds two arrays: "in 1.0" and "in 1.1" are those
     #: semantics parallel, arbitrary
     #: vmapped (x.shape[0],)                   what each `vmap` around the call maps over
     #: wrapper project_call                    the function that stands in place of JAX's
@@ -79,7 +80,10 @@ def _operands(call: KernelCall) -> Iterator[tuple[str, Operand]]:
         return
     numbers = dict.fromkeys(Role, 0)
     for operand in call.operands:
-        yield f"{_ROLES[operand.role]} {numbers[operand.role]}", operand
+        key = f"{_ROLES[operand.role]} {numbers[operand.role]}"
+        yield key, operand
+        for index, leaf in enumerate(operand.leaves or ()):
+            yield f"{key}.{index}", leaf
         numbers[operand.role] += 1
 
 
@@ -100,7 +104,7 @@ def _counts(call: KernelCall) -> str:
 
 def _operand(operand: Operand) -> str:
     if operand.is_tree:
-        return f"{operand.name} tree"
+        return f"{operand.name} tree" + ("" if operand.leaves is None else f" of {len(operand.leaves)}")
     parts = [operand.name, _array(operand.array)]
     if operand.semaphore is not None:
         parts = [operand.name, f"{operand.semaphore} semaphore"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from pallas_lens.runtime.protocol import (
@@ -19,6 +20,11 @@ from pallas_lens.runtime.protocol import (
     Ready,
     Result,
     TargetResult,
+    TracedCall,
+    TracedDim,
+    TracedIndex,
+    TracedIndexMap,
+    TracedOperand,
     Unavailable,
     Vmem,
     decode,
@@ -39,6 +45,16 @@ _TARGET = TargetResult(
     vmem=Vmem(1024, None),
 )
 
+_INDEX_MAP = TracedIndexMap("{ lambda ; a:i32[]. let  in (a,) }", 1, (TracedIndex((0,), False, (0, None)),))
+_CALL = TracedCall(
+    "pallas_call", "name", "k", 4, (None, 2), (0,), 1, ("parallel",), 2**20, ((1, 0),), ((0, 0), (1, 1)),
+    (
+        TracedOperand("x", "input", (8, 128), "float32", (TracedDim("squeezed", 1),), "any", 2, _INDEX_MAP),
+        TracedOperand("s", "scratch", (), "dma_sem", None, None, None, None),
+    ),
+    ("jit f",), 2, 1, 2, 3, 4,
+)  # fmt: skip
+
 
 @pytest.mark.parametrize(
     "message",
@@ -52,6 +68,7 @@ _TARGET = TargetResult(
         Progress("1", "v5e", "trace"),
         _TARGET,
         TargetResult("1", "v5e", "accepted", "lower"),
+        TargetResult("1", "v5e", "accepted", "trace", calls=(_CALL, replace(_CALL, dimension_semantics=None))),
         Finished("1", True),
     ],
     ids=lambda message: type(message).__name__,

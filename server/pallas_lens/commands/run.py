@@ -7,6 +7,7 @@ import ast
 import os
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pallas_lens.check import Checker
 from pallas_lens.cli import UsageError
 from pallas_lens.features.run import Limits, diagnostics_of_run, find_runnable, job_for, targets_for
 from pallas_lens.file_discovery import Unreadable, read_source
+from pallas_lens.model.chip import Chip
 from pallas_lens.model.module_facts import Runnable
 from pallas_lens.model.span import Span
 from pallas_lens.output.report import FileReport
@@ -71,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     if result.log and arguments.output_format == "full":
         log = _LIBTPU_NOISE.sub("", result.log)
         sys.stderr.write(log if not log or log.endswith("\n") else log + "\n")
-    _print(arguments.output_format, document, result, place, runnable.example)
+    _print(arguments.output_format, document, result, place, runnable.example, project.context.targets)
     return exit_code(result)
 
 
@@ -213,7 +215,14 @@ def _has_main_guard(document: Document) -> bool:
     )
 
 
-def _print(output_format: str, document: Document, result: Result, place: TextRange, example: str) -> None:
+def _print(
+    output_format: str,
+    document: Document,
+    result: Result,
+    place: TextRange,
+    example: str,
+    chips: Sequence[Chip],
+) -> None:
     assert document.path is not None
     name = display_name(document.path)
     if output_format == "json":
@@ -225,8 +234,8 @@ def _print(output_format: str, document: Document, result: Result, place: TextRa
             )
             for target in result.results
         }
-        sys.stdout.write(run_json(result, by_target))
+        sys.stdout.write(run_json(result, by_target, chips))
         return
     report = FileReport(name, document.lines, diagnostics_of_run(document, result, place, example))
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    sys.stdout.write(run_full(result, report, colour=colour))
+    sys.stdout.write(run_full(result, report, chips, colour=colour))

@@ -24,6 +24,7 @@ from .values import (
     KernelCallable,
     ListValue,
     MemorySpaceValue,
+    MeshValue,
     Opaque,
     Partial,
     Ref,
@@ -31,6 +32,7 @@ from .values import (
     ShapeOf,
     Value,
     describe,
+    is_integer,
 )
 
 _ARRAY_ATTRIBUTES: Final = frozenset({"shape", "dtype", "ndim", "size", "T", "itemsize", "at", "nbytes"})
@@ -87,6 +89,10 @@ def attribute(machine: Machine, owner: Value, name: str) -> Value:
             if name == "dtype" or name == "type":
                 return owner
             return machine.fresh(f"{dtype}.{name}", "this attribute of a dtype is not followed")
+        case MeshValue() if name in ("shape", "axis_names", "size"):
+            from .library.meshes import mesh_attribute
+
+            return mesh_attribute(owner, name)
         case ScratchValue() if name in ("shape", "dtype"):
             return getattr(owner, name)
         case ListValue() | DictValue() | tuple() | str() | Array() | Ref() | Function() | Partial() | KernelCallable():
@@ -112,8 +118,8 @@ def _of_array(machine: Machine, owner: Array | Ref, name: str) -> Value:
                 return Opaque("size", shape.reason, 0)
             size: Value = 1
             for dim in shape:
-                if isinstance(dim, Opaque):
-                    return Opaque("size", dim.reason, 0)
+                if not is_integer(dim):
+                    return Opaque("size", dim.reason if isinstance(dim, Opaque) else "a dim is not known", 0)
                 size = multiply(size, dim)
             return size
         case "T":
@@ -231,6 +237,8 @@ _REAL_PATHS: Final = {
     "jax._src.pallas.mosaic.core": "jax.experimental.pallas.tpu",
     "jax._src.pallas.mosaic.primitives": "jax.experimental.pallas.tpu",
     "jax._src.pallas.mosaic.pipeline": "jax.experimental.pallas.tpu",
+    "jax._src.pallas.mosaic.tpu_info": "jax.experimental.pallas.tpu",
+    "jax._src.shard_map": "jax.experimental.shard_map",
     "jax._src.lax.lax": "jax.lax",
     "jax._src.numpy": "jax.numpy",
 }
@@ -240,6 +248,12 @@ def external(path: str) -> Value:
     """The value of a name outside the workspace: a dtype, a memory space, or the name itself."""
     owner, _, name = path.rpartition(".")
     owner = _REAL_PATHS.get(owner, owner)
+    if owner.startswith("pallas_lens."):
+        from .library.machine_facts import fact
+
+        found = fact(path)
+        if found is not None:
+            return found
     if owner in ("jax.numpy", "numpy", "ml_dtypes"):
         plain = "bool" if name == "bool_" else name
         if name != "bool" and from_short_name(plain) == plain:

@@ -461,7 +461,13 @@ def start_kernel(machine: Machine, callable_: KernelCallable, arguments: Argumen
             machine.batch_sizes,
         )
     )
-    return results_of(machine, callable_)
+    results = results_of(machine, callable_)
+    pipeline = machine.settled(callable_.kernel)
+    if isinstance(pipeline, KernelCallable) and isinstance(operands, tuple):
+        # A pipeline that is itself the kernel runs on the arrays that the call hands over and gives back.
+        outputs = results if isinstance(results, tuple) else (results,)
+        start_kernel(machine, pipeline, Arguments((*operands, *outputs), {}, frame=arguments.frame))
+    return results
 
 
 def _contracts(positional: tuple[Value, ...]) -> bool:

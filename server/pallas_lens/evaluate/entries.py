@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from ..model.kernel_body import KernelBody
 from ..model.kernel_call import KernelCall
 from ..model.module_facts import Specialised
 from ..model.span import Span
-from ..source.comments import ArrayText, ExampleComment
+from ..source.comments import ArrayText, ExampleComment, array_text
 from ..source.statements import Statement
 from .bodies import FollowedBody, follow_again, moved
 from .calling import run
@@ -151,13 +152,9 @@ def _parameters(
         known = None if parameter.arg in optional else _annotated(machine, parameter, frame)
         bound[parameter.arg] = known or _parameter(machine, parameter)
     if arguments.vararg is not None:
-        bound[arguments.vararg.arg] = Opaque(
-            f"*{arguments.vararg.arg}", f"`*{arguments.vararg.arg}` {FROM_CALLER}"
-        )
+        bound[arguments.vararg.arg] = Opaque(f"*{arguments.vararg.arg}", f"`*{arguments.vararg.arg}` {FROM_CALLER}")
     if arguments.kwarg is not None:
-        bound[arguments.kwarg.arg] = Opaque(
-            f"**{arguments.kwarg.arg}", f"`**{arguments.kwarg.arg}` {FROM_CALLER}"
-        )
+        bound[arguments.kwarg.arg] = Opaque(f"**{arguments.kwarg.arg}", f"`**{arguments.kwarg.arg}` {FROM_CALLER}")
     if owner is not None and (arguments.posonlyargs or arguments.args):
         first = (*arguments.posonlyargs, *arguments.args)[0].arg
         if not any(written(decorator) == "staticmethod" for decorator in _decorators(function.node)):
@@ -214,9 +211,7 @@ def _annotated(machine: Machine, parameter: ast.arg, frame: Frame) -> Instance |
     if not isinstance(class_, Class) or class_.kind not in ("dataclass", "namedtuple"):
         return None
     name = parameter.arg
-    return Instance(
-        class_, {field: Opaque(f"{name}.{field}", f"`{name}` {FROM_CALLER}") for field, _ in class_.fields}
-    )
+    return Instance(class_, {field: Opaque(f"{name}.{field}", f"`{name}` {FROM_CALLER}") for field, _ in class_.fields})
 
 
 _JAXTYPING: Final = re.compile(
@@ -256,10 +251,32 @@ def _with_defaults(entry: Entry, function: Function, bound: dict[str, Value]) ->
 
 
 def _example_value(machine: Machine, value: ast.expr | ArrayText, frame: Frame) -> Value:
-    if not isinstance(value, ArrayText):
-        return evaluate(machine, value, frame)
-    dims = tuple(dim if isinstance(dim, int) else evaluate(machine, dim, frame) for dim in value.dims)
-    return Array(dims, value.dtype)
+    if isinstance(value, ArrayText):
+        dims = tuple(dim if isinstance(dim, int) else evaluate(machine, dim, frame) for dim in value.dims)
+        return Array(dims, value.dtype)
+    arrays = _ArraysInside()
+    expression: ast.expr = arrays.visit(copy.deepcopy(value))
+    if not arrays.found:
+        return evaluate(machine, expression, frame)
+    named = {name: _example_value(machine, array, frame) for name, array in arrays.found.items()}
+    return evaluate(machine, expression, replace(frame, scope=Scope(named, frame.scope, frame.scope.module)))
+
+
+class _ArraysInside(ast.NodeTransformer):
+    """Puts a name in the place of each ``f32[8,128]`` inside an expression: in a list, or in a call's arguments."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, ArrayText] = {}
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        array = array_text(node)
+        if array is None:
+            self.generic_visit(node)
+            return node
+        # No name of a program has a space in it.
+        name = f"array {len(self.found)}"
+        self.found[name] = array
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
 def _run_loose_functions(machine: Machine, entry: Entry) -> None:

@@ -34,7 +34,8 @@ from .calling import arity_of
 from .machine import Machine, Started, assumption
 from .projection import project
 from .recording import array_type, model_dim
-from .specs import function_span, grid_dims, items_of, parameters_span, spec_list, why
+from .specs import block_spec, function_span, grid_dims, items_of, parameters_span, spec_list, why
+from .trees import is_tree, leaves
 from .values import (
     MISSING,
     Array,
@@ -44,7 +45,6 @@ from .values import (
     External,
     Function,
     GridSpecValue,
-    Instance,
     KernelCallable,
     ListValue,
     Opaque,
@@ -187,6 +187,8 @@ class _Extraction:
         self.missing: list[Missing] = []
         self.arguments = dict(started.callable.arguments)
         self.spec = self.arguments.get("grid_spec", (None, None))[0]
+        self.grid_rank: int | None = None
+        self.prefetch: tuple[Value, ...] | None = None
 
     def note(self, what: str, value: object) -> None:
         if isinstance(value, Unknown):
@@ -217,6 +219,7 @@ class _Extraction:
         self.note("num_scalar_prefetch", count)
         grid_rank = None if isinstance(grid, Unknown) else len(grid)
         prefetch = self._prefetch_refs(count)
+        self.grid_rank, self.prefetch = grid_rank, prefetch
         in_specs = self._specs("in_specs", grid_rank, prefetch)
         out_specs = self._specs("out_specs", grid_rank, prefetch)
         by_role = self._by_role(count, in_specs, out_specs)
@@ -317,17 +320,7 @@ class _Extraction:
         refs: list[Value] = []
         for index in range(count):
             given = operands[index] if isinstance(operands, tuple) and index < len(operands) else None
-            if isinstance(given, Array | Ref):
-                refs.append(Ref(f"prefetch[{index}]", given.shape, given.dtype, MemorySpace.SMEM))
-            else:
-                refs.append(
-                    Ref(
-                        f"prefetch[{index}]",
-                        Opaque("shape", "is not known"),
-                        Opaque("dtype", "is not known"),
-                        MemorySpace.SMEM,
-                    )
-                )
+            refs.append(_prefetched_ref(f"prefetch[{index}]", given))
         return tuple(refs)
 
     def _specs(self, name: str, grid_rank: int | None, prefetch: tuple[Value, ...] | None) -> SpecList | Unknown | None:
@@ -364,24 +357,75 @@ class _Extraction:
     def _windowed(self, role: Role, name: str, value: Value, spec: BlockSpec | Unknown | None) -> Operand:
         """An input or output with the spec that cuts it into blocks."""
         span = spec.span if isinstance(spec, BlockSpec) else None
-        return Operand(name, role, self._array(value), spec, _space_of(spec, value), span, _is_tree(value))
+        if isinstance(value, ScratchValue | External):
+            made = _scratch_operand(name, value)
+            if made.semaphore is not None:
+                return replace(made, role=role, spec=spec, span=span)
+        space = _space_of(spec)
+        if isinstance(value, ScratchValue) and self.callable.form != "pallas_call":
+            # A kernel on a mesh works on the array where it is. ``pallas_call`` puts a window of it in VMEM.
+            space = value.space
+        return Operand(name, role, self._array(value), spec, space, span)
+
+    def _argument(
+        self, role: Role, name: str, value: Value, spec: BlockSpec | Unknown | None, spec_value: Value
+    ) -> Operand:
+        """An input or output as the kernel gets it: one array, or a tree of them with a tree of specs."""
+        if not is_tree(value) and not (is_tree(spec_value) and spec_value is not None):
+            return self._windowed(role, name, value, spec)
+        if value is None and isinstance(spec_value, BlockSpecValue):
+            return self._windowed(role, name, value, spec)
+        found = leaves(value, spec_value, name)
+        return Operand(
+            name,
+            role,
+            self._array(value),
+            spec,
+            _space_of(spec),
+            None,
+            is_tree=True,
+            leaves=None
+            if found is None
+            else tuple(
+                self._windowed(role, path, leaf, self._block_spec(leaf_spec)) for path, leaf, leaf_spec in found
+            ),
+        )
+
+    def _block_spec(self, value: Value) -> BlockSpec | Unknown | None:
+        """The spec of one leaf of a tree, None where there is none."""
+        if value is MISSING or value is None:
+            return None
+        return block_spec(self.machine, value, self.grid_rank, self.prefetch)
+
+    def _spec_value(self, name: str, index: int) -> Value:
+        """The entry of ``in_specs`` or ``out_specs`` as the program made it."""
+        value = self.part(name)[0]
+        items = items_of(value)
+        if items is None:
+            return value if index == 0 else MISSING
+        return items[index] if index < len(items) else MISSING
+
+    def _prefetched(self, name: str, value: Value) -> Operand:
+        whole = Operand(
+            name,
+            Role.PREFETCH,
+            self._array(value),
+            None,
+            MemorySpace.SMEM,
+            self.started.operands_span,
+            is_tree(value),
+        )
+        found = leaves(value, MISSING, name) if is_tree(value) else None
+        if found is None:
+            return whole
+        return replace(whole, leaves=tuple(self._prefetched(path, leaf) for path, leaf, _ in found))
 
     def _inputs(self, count: int, in_specs: SpecList | Unknown | None) -> tuple[Operand, ...] | Unknown:
         given = self.started.operands
         made: list[Operand] = []
         for index in range(count):
             value = given[index] if isinstance(given, tuple) and index < len(given) else MISSING
-            made.append(
-                Operand(
-                    _operand_name(value, f"prefetch[{index}]"),
-                    Role.PREFETCH,
-                    self._array(value),
-                    None,
-                    MemorySpace.SMEM,
-                    self.started.operands_span,
-                    _is_tree(value),
-                )
-            )
+            made.append(self._prefetched(_operand_name(value, f"prefetch[{index}]"), value))
         specs = _listed(in_specs)
         if self.callable.form == "emit_pipeline" and isinstance(given, tuple):
             given = given[: len(specs)] if specs is not None else given
@@ -396,8 +440,8 @@ class _Extraction:
             spec: BlockSpec | Unknown | None = in_specs if isinstance(in_specs, Unknown) else None
             if specs is not None:
                 spec = specs[index]
-            operand = self._windowed(Role.INPUT, _operand_name(value, f"inputs[{index}]"), value, spec)
-            made.append(replace(operand, is_tree=operand.is_tree or _is_spec_tree(self.part("in_specs")[0], index)))
+            name = _operand_name(value, f"inputs[{index}]")
+            made.append(self._argument(Role.INPUT, name, value, spec, self._spec_value("in_specs", index)))
         return tuple(made)
 
     def _outputs(self, out_specs: SpecList | Unknown | None) -> tuple[Operand, ...] | Unknown:
@@ -420,7 +464,8 @@ class _Extraction:
                 spec = specs[index] if index < len(specs) else None
             elif isinstance(out_specs, Unknown):
                 spec = out_specs
-            made.append(self._windowed(Role.OUTPUT, f"outputs[{index}]", leaf, spec))
+            value_of_spec = self._spec_value("out_specs", index)
+            made.append(self._argument(Role.OUTPUT, f"outputs[{index}]", leaf, spec, value_of_spec))
         return tuple(made)
 
     def _is_operand(self, value: Opaque) -> bool:
@@ -440,7 +485,8 @@ class _Extraction:
         for index, spec in enumerate(specs):
             position = in_count + index
             value = given[position] if isinstance(given, tuple) and position < len(given) else MISSING
-            made.append(self._windowed(Role.OUTPUT, _operand_name(value, f"outputs[{index}]"), value, spec))
+            name = _operand_name(value, f"outputs[{index}]")
+            made.append(self._argument(Role.OUTPUT, name, value, spec, self._spec_value("out_specs", index)))
         return tuple(made)
 
     def _scratch(self) -> tuple[Operand, ...] | Unknown:
@@ -476,7 +522,7 @@ class _Extraction:
                 if isinstance(item, Ref) and item.memory_space is not None
                 else Unknown("it is handed over by the code around the pipeline"),
                 None,
-                _is_tree(item),
+                is_tree(item),
             )
             for index, item in enumerate(items)
         )
@@ -596,6 +642,9 @@ class _Extraction:
             return None
         refs: list[Value] = []
         for operand in operands:
+            if operand.leaves == ():
+                refs.append(None)
+                continue
             if operand.is_tree or operand.semaphore is not None or isinstance(operand.memory_space, Unknown):
                 refs.append(
                     Opaque(operand.name, "it is a tree of refs" if operand.is_tree else "a semaphore has no value")
@@ -614,6 +663,16 @@ def _all_of(parts: Iterable[tuple[Operand, ...] | Unknown]) -> tuple[Operand, ..
             return part
         made += part
     return tuple(made)
+
+
+def _prefetched_ref(name: str, given: Value) -> Value:
+    """The ref, or the tuple of refs, of a prefetched operand."""
+    if isinstance(given, Array | Ref):
+        return Ref(name, given.shape, given.dtype, MemorySpace.SMEM)
+    items = items_of(given)
+    if items is not None:
+        return tuple(_prefetched_ref(f"{name}[{index}]", item) for index, item in enumerate(items))
+    return Ref(name, Opaque("shape", "is not known"), Opaque("dtype", "is not known"), MemorySpace.SMEM)
 
 
 def _is_interpreted(value: Value) -> bool:
@@ -674,17 +733,6 @@ def _listed_value(value: Value) -> tuple[Value, ...] | None:
     return None if value is MISSING or value is None else (value,)
 
 
-def _is_spec_tree(value: Value, index: int) -> bool:
-    items = items_of(value)
-    return items is not None and index < len(items) and _is_tree(items[index])
-
-
-def _is_tree(value: Value) -> bool:
-    if isinstance(value, Instance):
-        return True
-    return isinstance(value, tuple | ListValue | DictValue)
-
-
 def _operand_name(value: Value, otherwise: str) -> str:
     return value.text if isinstance(value, Opaque) else otherwise
 
@@ -703,14 +751,12 @@ def _array(value: Value, ranks: dict[str, Value]) -> ArrayType | Unknown:
         unknown = Unknown(value.reason)
         shape = shape_symbols(value, rank) if isinstance(rank, int) else None
         return ArrayType(unknown if shape is None else shape, unknown)
-    if _is_tree(value):
+    if is_tree(value):
         return Unknown("it is a tree of arrays")
     return why(value)
 
 
-def _space_of(spec: BlockSpec | Unknown | None, value: Value) -> MemorySpace | Unknown:
-    if isinstance(value, ScratchValue):
-        return value.space
+def _space_of(spec: BlockSpec | Unknown | None) -> MemorySpace | Unknown:
     if isinstance(spec, Unknown):
         return spec
     if spec is None or spec.memory_space is None:
@@ -735,7 +781,9 @@ def _scratch_operand(name: str, value: Value) -> Operand:
         kind = value.path.rpartition(".")[2].lower()
         return Operand(name, Role.SCRATCH, Unknown("a semaphore"), None, MemorySpace.SEMAPHORE, None, semaphore=kind)
     unknown = why(value)
-    return Operand(name, Role.SCRATCH, unknown, None, unknown, None, _is_tree(value))
+    found = leaves(value, MISSING, name) if is_tree(value) else None
+    parts = None if found is None else tuple(_scratch_operand(path, leaf) for path, leaf, _ in found)
+    return Operand(name, Role.SCRATCH, unknown, None, unknown, None, is_tree(value), leaves=parts)
 
 
 def _out_count(value: Value) -> int | Unknown | None:

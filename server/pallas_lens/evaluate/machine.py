@@ -101,6 +101,8 @@ class Machine:
     """How often the innermost loop body would be run by now, all loops around it unrolled."""
     batch_sizes: tuple[Value, ...] = ()
     """The sizes of the axes that each ``jax.vmap`` around what is being run maps over, the outermost first."""
+    mesh_axes: dict[str, Value] = field(default_factory=dict)
+    """The sizes of the axes of the meshes over which each ``shard_map`` around what is being run cuts."""
     nesting: int = 0
     """How many expressions are being evaluated, each inside the one before."""
     functions_made: list[Function] = field(default_factory=list)

@@ -226,6 +226,20 @@ REPEATEDLY: Final = "repeated"
 """Stands for a transformation that a loop applies a number of times that is not known."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MeshValue:
+    """A mesh of devices: the size of each axis by its name."""
+
+    axes: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSpecValue:
+    """``PartitionSpec("x", None, ("y", "z"))``: which axes of a mesh cut each dim."""
+
+    entries: tuple[Value, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class External:
     """A name outside the workspace, by its canonical dotted path."""

@@ -26,8 +26,8 @@ class Limits:
 
 
 def targets_for(mode: str, targets: tuple[str, ...]) -> tuple[str, ...]:
-    """The chips to run for: interpret mode looks like one chip as like another, so one is enough."""
-    if mode != "interpret":
+    """The chips to run for: interpret mode and tracing look like one chip as like another, so one is enough."""
+    if mode not in ("interpret", "trace"):
         return targets
     return (_INTERPRET_TARGET,) if _INTERPRET_TARGET in targets else targets[:1]
 
@@ -138,6 +138,7 @@ def _verdicts(result: protocol.Result) -> str:
 
 _WORKED = {
     "interpret": "{} ran in interpret mode: no exception, nothing out of bounds, no NaN",
+    "trace": "JAX traced {}",
     "lower": "JAX lowers {} for the TPU",
     "compile": "The TPU compiler accepts {}",
 }

@@ -8,6 +8,7 @@ part agree.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -142,7 +143,7 @@ class Operand:
 
     ``spec`` None: the call gives none (the whole array, in VMEM) or the operand takes
     none (prefetch, scratch). For scratch, ``array`` is the buffer. ``is_tree`` marks
-    one argument that is a pytree of several arrays, whose leaves are not modelled.
+    one argument that is a pytree of several arrays, or of none (``None``).
     """
 
     name: str
@@ -153,6 +154,15 @@ class Operand:
     span: Span | None
     is_tree: bool = False
     semaphore: str | None = None
+    leaves: tuple[Operand, ...] | None = None
+    """The arrays of a tree in JAX's order, each with its own spec; None where its structure is not known."""
+
+
+def flat(operands: Iterable[Operand]) -> tuple[Operand, ...]:
+    """The arrays behind the operands, as JAX counts them: trees whose leaves are known give way to those."""
+    return tuple(
+        leaf for operand in operands for leaf in (operand.leaves if operand.leaves is not None else (operand,))
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from math import prod
 
 from .chip import Chip
 from .grid import grid_of_one_core, moves
-from .kernel_call import Dim, KernelCall, MemorySpace, Operand, Role
+from .kernel_call import Dim, KernelCall, MemorySpace, Operand, Role, flat
 from .symbolic import Integer, add, ceiling_divide, is_multiple, lower_bound, multiply
 from .tiling import LANES, SUBLANES, is_trivial_window, memory_bits, padded_shape, round_up
 from .unknown import Unknown
@@ -232,7 +232,7 @@ def memory_use(
     ``ceiling`` bounds ``limit`` where that is not known.
     """
     items: list[BufferItem] = []
-    for operand in operands:
+    for operand in flat(operands):
         if operand.memory_space is space:
             items.append(buffer_item(operand, grid, chip))
         elif isinstance(operand.memory_space, Unknown):

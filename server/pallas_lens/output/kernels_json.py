@@ -17,6 +17,7 @@ from pallas_lens.model.kernel_call import (
     KernelFunction,
     Missing,
     Operand,
+    flat,
 )
 from pallas_lens.model.module_facts import Specialised
 from pallas_lens.model.smem import smem_limit, smem_of
@@ -180,7 +181,7 @@ def _operands(call: KernelCall, chips: Sequence[Chip], unknown: _Unknowns) -> li
         if not call.some_operands:
             return None
         operands = call.some_operands
-    return [_operand(operand, index, call, chips, unknown) for index, operand in enumerate(operands)]
+    return [_operand(operand, index, call, chips, unknown) for index, operand in enumerate(flat(operands))]
 
 
 def _operand(

@@ -16,7 +16,7 @@ from typing import Any
 
 PROTOCOL_VERSION = 1
 
-MODES = ("lower", "compile", "interpret")
+MODES = ("trace", "lower", "compile", "interpret")
 STAGES = ("import", "arguments", "trace", "lower", "compile", "run")
 VERDICTS = ("accepted", "refused", "found", "failed")
 FINDING_KINDS = (
@@ -42,7 +42,7 @@ class ProtocolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One function of a user's file to lower, compile or interpret.
+    """One function of a user's file to trace, lower, compile or interpret.
 
     `path` names the file; where `source` is given, that text (an unsaved buffer) is used and the file may not exist.
     `arguments` is the text of an `example` comment (`x=f32[8,128], block=256`), evaluated in the user's module.
@@ -174,8 +174,91 @@ class Vmem:
 
 
 @dataclass(frozen=True, slots=True)
+class TracedDim:
+    """One dim of a block: `kind` is `blocked`, `squeezed`, `element`, `bounded_slice` or `indirect`."""
+
+    kind: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class TracedIndex:
+    """One value that an index map returns.
+
+    `axes` are the grid axes that it depends on, `reads_prefetch` whether it also hangs on a prefetched operand or on
+    a value of the code around. `values` has one entry for each of the call's `points`, None where it is not a number
+    that these alone decide.
+    """
+
+    axes: tuple[int, ...]
+    reads_prefetch: bool
+    values: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TracedIndexMap:
+    """An index map: its jaxpr as JAX prints it, how many values it takes, and one entry for each block dim."""
+
+    text: str
+    arity: int
+    results: tuple[TracedIndex, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TracedOperand:
+    """One ref that a kernel receives.
+
+    `role` is `prefetch`, `input`, `output` or `scratch`. `shape` and `dtype` are the whole array's, or the buffer's
+    for scratch. `block` and `index_map` are None where no window moves over the array (prefetch, scratch).
+    `memory_space` is JAX's word, None where it leaves the choice to the chip. `buffers` is what `pl.Buffered` asks for.
+    """
+
+    name: str
+    role: str
+    shape: tuple[int, ...]
+    dtype: str
+    block: tuple[TracedDim, ...] | None
+    memory_space: str | None
+    buffers: int | None
+    index_map: TracedIndexMap | None
+
+
+@dataclass(frozen=True, slots=True)
+class TracedCall:
+    """One kernel that the traced program calls, with everything that JAX decided about it.
+
+    `form` is `pallas_call`, `emit_pipeline`, `kernel` or `core_map`. `kernel` is the function's name, `kernel_row` the
+    row of its first line where that is in the user's file. `grid` has None for a size that is known only when the
+    program runs; `vmapped_dims` are the grid axes that `vmap` put in. `dimension_semantics` is as given, None where it
+    is not. `aliases` pairs the index of an operand (prefetched ones count) with that of an output. `inside` names what
+    the call stands in, outermost first (`jit f`, `scan`, `pallas_call`); `times` says how often this very call occurs.
+    `points` are the steps of the grid at which the index maps were evaluated. The rows and columns are those of the
+    call in the user's file, None where it is made elsewhere.
+    """
+
+    form: str
+    name: str | None
+    kernel: str
+    kernel_row: int | None
+    grid: tuple[int | None, ...]
+    vmapped_dims: tuple[int, ...]
+    num_scalar_prefetch: int
+    dimension_semantics: tuple[str, ...] | None
+    vmem_limit_bytes: int | None
+    aliases: tuple[tuple[int, int], ...]
+    points: tuple[tuple[int, ...], ...]
+    operands: tuple[TracedOperand, ...]
+    inside: tuple[str, ...] = ()
+    times: int = 1
+    row: int | None = None
+    column: int | None = None
+    end_row: int | None = None
+    end_column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TargetResult:
-    """What one target said. `stage` is the last stage reached."""
+    """What one target said. `stage` is the last stage reached, `calls` what mode `trace` found."""
 
     job_id: str
     target: str
@@ -186,6 +269,7 @@ class TargetResult:
     outputs: tuple[OutputFacts, ...] | None = None
     comparison: Comparison | None = None
     vmem: Vmem | None = None
+    calls: tuple[TracedCall, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +345,8 @@ def _build(message_type: type[Any], content: dict[str, Any]) -> Any:
             content["comparison"] = Comparison(**content["comparison"])
         if content["vmem"] is not None:
             content["vmem"] = Vmem(**content["vmem"])
+        if content["calls"] is not None:
+            content["calls"] = tuple(_call(call) for call in content["calls"])
     return message_type(**content)
 
 
@@ -273,6 +359,30 @@ def _output(content: dict[str, Any]) -> OutputFacts:
             "first_nan": None if first_nan is None else tuple(first_nan),
         }
     )
+
+
+def _call(content: dict[str, Any]) -> TracedCall:
+    for name in ("grid", "vmapped_dims", "inside"):
+        content[name] = tuple(content[name])
+    for name in ("aliases", "points"):
+        content[name] = tuple(tuple(one) for one in content[name])
+    if content["dimension_semantics"] is not None:
+        content["dimension_semantics"] = tuple(content["dimension_semantics"])
+    content["operands"] = tuple(_operand(operand) for operand in content["operands"])
+    return TracedCall(**content)
+
+
+def _operand(content: dict[str, Any]) -> TracedOperand:
+    content["shape"] = tuple(content["shape"])
+    if content["block"] is not None:
+        content["block"] = tuple(TracedDim(**dim) for dim in content["block"])
+    index_map = content["index_map"]
+    if index_map is not None:
+        index_map["results"] = tuple(
+            TracedIndex(tuple(one["axes"]), one["reads_prefetch"], tuple(one["values"])) for one in index_map["results"]
+        )
+        content["index_map"] = TracedIndexMap(**index_map)
+    return TracedOperand(**content)
 
 
 def _target_to_json(result: TargetResult) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def scratch(x, rows):
             pltpu.VMEM(x.shape, x.dtype),
             #: scratch 4 scratch[4] ??
             (pltpu.VMEM((8, 128), x.dtype), pltpu.VMEM((8, 128), x.dtype)),
-            #: scratch 5 scratch[5] tree
+            #: scratch 5 scratch[5] tree of 2
         ],
         #: counts in 1, out 1, scratch 6, given 1
     )(x)

@@ -4,7 +4,7 @@ from jax.experimental import pallas as pl
 
 
 def scale(factor):
-    return 1 / factor  # interpret: exception; lower: exception; compile: exception
+    return 1 / factor  # interpret: exception; trace: exception; lower: exception; compile: exception
 
 
 def scale_kernel(x_ref, o_ref):

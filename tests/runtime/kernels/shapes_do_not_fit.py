@@ -5,8 +5,8 @@ from jax.experimental import pallas as pl
 
 def product_kernel(x_ref, o_ref):
     größe = 1
-    product = größe * (x_ref[...] @ x_ref[...])  # interpret: exception; lower: refused; compile: refused
-    o_ref[...] = product
+    value = größe * (x_ref[...] @ x_ref[...])  # interpret: exception; trace: refused; lower: refused; compile: refused
+    o_ref[...] = value
 
 
 # pallas-lens: example x=f32[8,128]

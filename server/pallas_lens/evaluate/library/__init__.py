@@ -8,12 +8,23 @@ from ..machine import Machine
 from ..values import ListValue, Value, describe
 from .jax import FUNCTIONS as JAX_FUNCTIONS
 from .jax import array_method, elementwise_fallback
+from .machine_facts import FUNCTIONS as MACHINE_FACTS
+from .meshes import FUNCTIONS as MESHES
 from .pallas import FUNCTIONS as PALLAS_FUNCTIONS
 from .python import FUNCTIONS as PYTHON_FUNCTIONS
 from .python import method
+from .shapes import FUNCTIONS as SHAPES
 from .transformations import FUNCTIONS as TRANSFORMATIONS
 
-_FUNCTIONS = {**PYTHON_FUNCTIONS, **JAX_FUNCTIONS, **TRANSFORMATIONS, **PALLAS_FUNCTIONS}
+_FUNCTIONS = {
+    **PYTHON_FUNCTIONS,
+    **JAX_FUNCTIONS,
+    **SHAPES,
+    **MACHINE_FACTS,
+    **MESHES,
+    **TRANSFORMATIONS,
+    **PALLAS_FUNCTIONS,
+}
 
 
 def call_external(machine: Machine, path: str, arguments: Arguments) -> Value:

@@ -45,6 +45,7 @@ from ..values import (
     describe,
 )
 from .python import TableFunction, unknown_call
+from .shapes import flattened, squeezed
 
 
 def _struct(machine: Machine, arguments: Arguments) -> Value:
@@ -205,12 +206,27 @@ def _asarray(machine: Machine, arguments: Arguments) -> Value:
     dtype = machine.settled(arguments.get(1, "dtype", None))
     if not is_array_like(value) and not isinstance(value, int | float | Opaque | Expression):
         items = value.items if isinstance(value, ListValue) else value
-        shape: Value = UNKNOWN_SHAPE
-        if isinstance(items, tuple) and all(isinstance(item, int | float) for item in items):
-            shape = (len(items),)
-        return Array(shape, UNKNOWN_DTYPE if dtype is None else dtype_name(dtype))
+        shape, common = _stacked_type(machine, items)
+        return Array(shape, common if dtype is None else dtype_name(dtype))
     source = array_of(value)
     return Array(source.shape, source.dtype if dtype is None else dtype_name(dtype))
+
+
+def _stacked_type(machine: Machine, items: Value) -> tuple[tuple[Value, ...] | Opaque, str | Opaque]:
+    """Shape and dtype of the array made of a list of numbers and arrays that have one shape."""
+    if not isinstance(items, tuple):
+        return UNKNOWN_SHAPE, UNKNOWN_DTYPE
+    settled = [machine.settled(item) for item in items]
+    if all(isinstance(item, int | float | Expression) for item in settled):
+        return (len(settled),), UNKNOWN_DTYPE
+    if not all(is_array_like(item) or isinstance(item, int | float | Expression) for item in settled):
+        return UNKNOWN_SHAPE, UNKNOWN_DTYPE
+    arrays = [array_of(item) for item in settled]
+    first = arrays[0].shape
+    if not isinstance(first, tuple) or any(array.shape != first for array in arrays):
+        return UNKNOWN_SHAPE, UNKNOWN_DTYPE
+    dtypes = {array.dtype if isinstance(array.dtype, str) else None for array in arrays if not array.weak}
+    return (len(arrays), *first), next(iter(dtypes)) or UNKNOWN_DTYPE if len(dtypes) == 1 else UNKNOWN_DTYPE
 
 
 def _arange(machine: Machine, arguments: Arguments) -> Value:
@@ -483,7 +499,8 @@ _UNARY: Final = (
     "reciprocal sigmoid silu gelu relu softplus softmax log_softmax sinh cosh arcsin arccos arctan cbrt"
 )
 _SAME: Final = (
-    "abs negative neg sign clip invert bitwise_not flip roll cumsum cumprod stop_gradient sort real nan_to_num"
+    "abs negative neg sign clip invert bitwise_not flip rev roll cumsum cummax cummin cumlogsumexp cumprod "
+    "stop_gradient sort real nan_to_num reduce_precision"
 )
 _BINARY: Final = (
     "add subtract sub multiply mul divide true_divide div maximum minimum max min power pow mod rem remainder "
@@ -522,10 +539,8 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     **_entries("numpy", "zeros ones empty", _made("float64")),
     **_entries("jax.numpy", "zeros_like ones_like empty_like full_like", _like),
     **_entries("jax.lax", "full_like zeros_like_array", _like),
-    **_entries(
-        "jax.numpy", "concatenate stack repeat tile take take_along_axis pad squeeze hstack vstack", _same_dtype
-    ),
-    **_entries("jax.lax", "concatenate pad slice dynamic_slice squeeze collapse rev gather", _same_dtype),
+    **_entries("jax.numpy", "take_along_axis hstack vstack", _same_dtype),
+    **_entries("jax.lax", "collapse gather", _same_dtype),
     "jax.numpy.full": _made("float32", 0, 2),
     "jax.lax.full": _made("float32", 0, 2),
     "jax.numpy.where": _where,
@@ -568,6 +583,7 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     "jax.block_until_ready": _identity_array,
     "jax.lax.stop_gradient": _identity_array,
     "jax.lax.optimization_barrier": _identity_array,
+    "jax.experimental.pallas.tpu.with_memory_space_constraint": _identity_array,
     **{path: _transformed for path in _TRANSFORMS.split()},
     "pallas_lens.identity": _identity,
     "jax.named_scope": _decorating_nothing,
@@ -585,7 +601,9 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
 
 
 def elementwise_fallback(machine: Machine, path: str, arguments: Arguments) -> Value | None:
-    """An array of unknown type for a JAX function that has no entry, when it is given an array."""
+    """An array of unknown type for a JAX function that has no entry, when it is given an array; none for a class."""
+    if path.rpartition(".")[2][:1].isupper():
+        return None
     values = [machine.settled(value) for value in arguments.positional]
     if any(is_array_like(value) for value in values) and not any(isinstance(v, Function | Partial) for v in values):
         return Array(UNKNOWN_SHAPE, UNKNOWN_DTYPE)
@@ -602,9 +620,10 @@ def array_method(machine: Machine, owner: Array | Ref, name: str, arguments: Arg
         case "reshape":
             return Array(_new_shape(machine, source, values), source.dtype)
         case "transpose" | "swapaxes":
-            if name == "swapaxes" or len(values) > 1:
-                moved = _permuted(source.shape, values) if name == "transpose" else UNKNOWN_SHAPE
-                return Array(moved, source.dtype)
+            if name == "swapaxes":
+                return _swapaxes(machine, Arguments((source, *values), arguments.keywords))
+            if len(values) > 1:
+                return Array(_permuted(source.shape, values), source.dtype)
             return Array(_permuted(source.shape, values[0] if values else None), source.dtype)
         case "sum" | "max" | "min" | "prod" | "mean":
             return reduced(machine, source, arguments, 0, None, True)
@@ -621,7 +640,9 @@ def array_method(machine: Machine, owner: Array | Ref, name: str, arguments: Arg
         case "get" | "set" | "add" | "start" | "wait":
             return source
         case "flatten" | "ravel":
-            return Array(UNKNOWN_SHAPE, source.dtype)
+            return Array(flattened(source.shape), source.dtype)
+        case "squeeze":
+            return Array(squeezed(source.shape, arguments.get(0, "axis", None)), source.dtype)
         case "bitcast":
             return Ref(
                 owner.name if isinstance(owner, Ref) else "ref",

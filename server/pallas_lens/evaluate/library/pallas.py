@@ -202,6 +202,12 @@ def _outputs(machine: Machine, value: Value) -> Value:
         return tuple(_outputs(machine, machine.settled(item)) for item in value)
     if isinstance(value, Array):
         return Array(value.shape, value.dtype)
+    if value is None:
+        return None
+    if isinstance(value, ScratchValue) and value.semaphore is None:
+        # ``out_shape=pltpu.HBM((8, 128), jnp.float32)`` says the memory space with the type.
+        made = ref_of(machine, "the output", value)
+        return Array(made.shape, made.dtype) if isinstance(made, Ref) else made
     if isinstance(value, Opaque):
         return machine.fresh("the outputs", value.reason)
     return machine.fresh("the outputs", "the output shapes are not known")

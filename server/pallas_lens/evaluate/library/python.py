@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable
 from typing import Final
@@ -449,8 +450,27 @@ def _super(machine: Machine, arguments: Arguments) -> Value:
 _TUPLE = _lifted("tuple", _as_tuple)[1]
 _LIST = _lifted("list", _as_list)[1]
 
+
+def _next(machine: Machine, arguments: Arguments) -> Value:
+    """``next(m for m in … if …)``: the first item. Of an iterator that has a name, another may have been taken."""
+    node = arguments.node
+    source = machine.settled(arguments.get(0, ""))
+    if node is None or not isinstance(node.args[0], ast.GeneratorExp) or not isinstance(source, ListValue):
+        return unknown_call(machine, "next", arguments)
+
+    def first(items: Value) -> Value:
+        if isinstance(items, tuple) and items:
+            return items[0]
+        if isinstance(items, tuple) and len(arguments.positional) > 1:
+            return arguments.positional[1]
+        return unknown_call(machine, "next", arguments)
+
+    return machine.lift(first, source.items)
+
+
 FUNCTIONS: Final[dict[str, TableFunction]] = dict(
     [
+        ("builtins.next", _next),
         _lifted("len", _len),
         _lifted("range", _range),
         _lifted("zip", _zip),

@@ -13,12 +13,14 @@ from ..values import (
     Array,
     External,
     ListValue,
+    MeshValue,
     Opaque,
     Partial,
     Transformed,
     Value,
     describe,
 )
+from .meshes import part_of
 from .python import TableFunction
 
 
@@ -40,6 +42,7 @@ _POSITIONAL: Final = {
     "pmap": ("axis_name",),
     "grad": ("argnums",),
     "value_and_grad": ("argnums",),
+    "shard_map": ("mesh", "in_specs", "out_specs"),
 }
 
 
@@ -195,14 +198,21 @@ def _like(machine: Machine, value: Value) -> Value:
 
 
 def _run_in_shards(machine: Machine, transformed: Transformed, arguments: Arguments) -> Value:
-    """Each device runs the function on its part: ranks and types stay, sizes are not known."""
+    """Each device runs the function on its part: ranks and types stay, sizes where the mesh and specs are known."""
     name = transformed.transformation
     reason = f"`{name}` gives each device a part"
+    mesh = machine.settled(transformed.options.get("mesh"))
+    axes = mesh.axes if isinstance(mesh, MeshValue) else {}
+    specs = machine.settled(transformed.options.get("in_specs"))
 
-    def part(value: Value) -> Value:
+    def part(value: Value, spec: Value) -> Value:
         settled = machine.settled(value)
         if isinstance(settled, tuple):
-            return tuple(map(part, settled))
+            return tuple(part(item, _entry(machine, spec, index)) for index, item in enumerate(settled))
+        if is_array_like(settled):
+            cut = part_of(machine, array_of(settled), spec, axes)
+            if cut is not None:
+                return cut
         shape = _shape(machine, settled)
         if isinstance(settled, Opaque):
             made = Opaque(f"{settled.text}[shard]", reason)
@@ -215,7 +225,7 @@ def _run_in_shards(machine: Machine, transformed: Transformed, arguments: Argume
         return settled
 
     inner = Arguments(
-        tuple(map(part, arguments.positional)),
+        tuple(part(value, _entry(machine, specs, index)) for index, value in enumerate(arguments.positional)),
         arguments.keywords,
         arguments.positional_spans,
         arguments.keyword_spans,
@@ -225,8 +235,23 @@ def _run_in_shards(machine: Machine, transformed: Transformed, arguments: Argume
         arguments.frame,
         arguments.span,
     )
-    machine.lift(lambda function: apply(machine, function, inner), transformed.function)
+    outer = machine.mesh_axes
+    machine.mesh_axes = {**outer, **axes}
+    try:
+        machine.lift(lambda function: apply(machine, function, inner), transformed.function)
+    finally:
+        machine.mesh_axes = outer
     return machine.fresh(f"{name}(…)(…)", f"`{name}` puts the parts together")
+
+
+def _entry(machine: Machine, specs: Value, index: int) -> Value:
+    """The spec of one operand; one spec alone stands for all."""
+    specs = machine.settled(specs)
+    if isinstance(specs, ListValue):
+        specs = machine.settled(specs.items)
+    if isinstance(specs, tuple):
+        return specs[index] if index < len(specs) else None
+    return specs
 
 
 def _run_and_pull_back(machine: Machine, arguments: Arguments) -> Value:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
+import types
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +35,8 @@ CHIPS = {
 
 def on_chip(chip: AbstractChip) -> contextlib.AbstractContextManager[Any]:
     """Within it, tracing and lowering behave as on that chip; needs neither a TPU nor libtpu."""
+    if not hasattr(jax.sharding, "AbstractDevice"):
+        return _on_default_device(chip)
     facts = {"device_kind": chip.device_kind, "num_cores": chip.cores, "platform": "tpu"}
     # Early JAX, such as 0.7, has no platform in it.
     known = {field.name for field in dataclasses.fields(jax.sharding.AbstractDevice)}
@@ -39,3 +44,19 @@ def on_chip(chip: AbstractChip) -> contextlib.AbstractContextManager[Any]:
     mesh = jax.sharding.AbstractMesh((), (), (), abstract_device=device)
     context: contextlib.AbstractContextManager[Any] = jax.sharding.use_abstract_mesh(mesh)
     return context
+
+
+@contextlib.contextmanager
+def _on_default_device(chip: AbstractChip) -> Iterator[None]:
+    """JAX 0.7.0 knows no abstract devices: its pipelines ask the default device for the kind, and nothing else does."""
+    pipeline = importlib.import_module("jax._src.pallas.mosaic.pipeline")
+    original = getattr(pipeline, "get_default_device", None)
+    if original is None:
+        yield
+        return
+    device = types.SimpleNamespace(device_kind=chip.device_kind, num_cores=chip.cores, platform="tpu")
+    pipeline.get_default_device = lambda: device  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        pipeline.get_default_device = original  # type: ignore[attr-defined]

@@ -22,6 +22,7 @@ from .interpret_recorder import InterpretRecorder
 from .kernel_calls import KernelCalls, not_interpreted
 from .load_user_module import load_user_module, read_source
 from .lower import lower
+from .trace import trace
 from .user_position import Position, UserFile
 
 Send = Callable[["Progress | TargetResult"], None]
@@ -87,6 +88,9 @@ class _Runner:
         calls = KernelCalls(self._user_file)
         try:
             with calls.watching(not_interpreted):
+                if job.mode == "trace":
+                    found = trace(function, arguments, chip, self._user_file, self._enter)
+                    return self._accepted(calls=found)
                 if job.mode == "lower":
                     lower(function, arguments, chip, self._enter)
                     return self._accepted()
