@@ -119,13 +119,20 @@ def _parts(entry: dict[str, Any]) -> dict[tuple[str, str], str | None]:
     for what in ("grid", "inputs", "outputs", "kernel"):
         parts[what, ""] = why.get(what)
     parts["kernel arity", ""] = None if entry["kernel_arity"] is not None else why.get("kernel_arity", "")
-    for index, operand in enumerate(entry["operands"] or []):
-        index_map, block = f"operands[{index}].index_map", f"operands[{index}].block_shape"
+    for place, operand in _arrays(entry["operands"] or [], "operands"):
+        index_map, block = f"{place}.index_map", f"{place}.block_shape"
         if operand["index_map"] is not None or index_map in why:
-            parts["index map arity", str(index)] = why.get(index_map, why.get(f"{index_map}.arity"))
+            parts["index map arity", place] = why.get(index_map, why.get(f"{index_map}.arity"))
         if operand["block_shape"] is not None or (block in why and why[block] != A_TREE.reason):
-            parts["block rank", str(index)] = why.get(block)
+            parts["block rank", place] = why.get(block)
     return parts
+
+
+def _arrays(operands: list[dict[str, Any]], place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every operand, and the leaves of those that are trees."""
+    for index, operand in enumerate(operands):
+        yield f"{place}[{index}]", operand
+        yield from _arrays(operand.get("leaves", []), f"{place}[{index}].leaves")
 
 
 def _disagreements(call: KernelCall) -> Iterator[str]:
@@ -153,7 +160,8 @@ def _disagreements(call: KernelCall) -> Iterator[str]:
 
 def written(tables: dict[str, Table]) -> str:
     """The table as it is stored."""
-    return json.dumps({package: asdict(table) for package, table in tables.items()}, indent=1, ensure_ascii=False) + "\n"
+    told = {package: asdict(table) for package, table in tables.items()}
+    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
 
 
 def shown(tables: dict[str, Table]) -> str:

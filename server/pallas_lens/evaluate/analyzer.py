@@ -111,10 +111,12 @@ def _add(specialisations: list[Specialised], new: Specialised) -> None:
     for index, other in enumerate(specialisations):
         if other.name == new.name:
             if other.name in ("generic", "defaults"):
-                # The site was reached from two entries of one kind: more worlds of the same.
-                worlds = other.worlds + tuple(call for call in new.worlds if call not in other.worlds)
-                bodies = other.bodies + (None,) * (len(worlds) - len(other.bodies))
-                specialisations[index] = Specialised(other.name, other.reading, worlds, bodies)
+                # The site was reached from two entries of one kind: more worlds of the same, the best known first.
+                bodies = [*zip(other.worlds, other.bodies, strict=True)]
+                bodies += [pair for pair in zip(new.worlds, new.bodies, strict=True) if pair[0] not in other.worlds]
+                bodies.sort(key=lambda pair: _unknown_parts(pair[0]))
+                worlds, followed = zip(*bodies, strict=True)
+                specialisations[index] = Specialised(other.name, other.reading, worlds, followed)
             return
     specialisations.append(new)
 
@@ -195,6 +197,14 @@ def _lacks_structure(call: KernelCall) -> bool:
     if not isinstance(call.operands, Unknown):
         parts += [operand.spec.block_shape for operand in call.operands if isinstance(operand.spec, BlockSpec)]
     return any(isinstance(part, Unknown) and FROM_CALLER in part.reason for part in parts)
+
+
+def _unknown_parts(call: KernelCall) -> int:
+    """How many of the grid, the operands and the shapes of blocks are not known."""
+    parts: list[object] = [call.grid, call.operands]
+    if not isinstance(call.operands, Unknown):
+        parts += [operand.spec.block_shape for operand in call.operands if isinstance(operand.spec, BlockSpec)]
+    return sum(isinstance(part, Unknown) for part in parts)
 
 
 def _callers_of(document: Document, wanted: set[str], known: list[Entry]) -> list[Entry]:

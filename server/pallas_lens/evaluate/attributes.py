@@ -174,7 +174,7 @@ def _of_class(machine: Machine, class_: Class, name: str, instance: Instance | N
 
 
 # The class methods of ``pltpu.BufferedRef`` that stand for a spec in ``in_specs`` of ``emit_pipeline``.
-_ALLOCATIONS: Final = frozenset({"input", "output", "input_output", "accumulator"})
+_ALLOCATIONS: Final = frozenset({"input", "output", "input_output", "accumulator", "create"})
 
 
 def _spec_of_buffer(machine: Machine, class_: Class) -> BlockSpecValue:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from typing import Final
 
 from .attributes import class_attribute
 from .calling import Arguments, invoke_function
@@ -47,6 +49,28 @@ def is_tree(class_: Class) -> bool:
     return class_.kind == "dataclass" and any(
         "register" in text or "struct" in text or "pytree" in text for text in map(written, class_.node.decorator_list)
     )
+
+
+_ARRAY_ANNOTATION: Final = re.compile(
+    r"(?:jax\.|jnp\.)?(?:Array|ndarray|ArrayLike)|(?:\w+\.)*(?:Float|Int|UInt|Bool|Shaped)\w*\[.*"
+)
+
+
+def says_array(annotation: ast.expr | None) -> bool:
+    """Whether an annotation names one array: ``jax.Array``, ``Float[Array, "m k"]``."""
+    return annotation is not None and _ARRAY_ANNOTATION.fullmatch(written(annotation)) is not None
+
+
+def array_fields(class_: Class) -> frozenset[str]:
+    """The fields of a class that are annotated as arrays."""
+    own = {
+        statement.target.id
+        for statement in class_.node.body
+        if isinstance(statement, ast.AnnAssign)
+        and isinstance(statement.target, ast.Name)
+        and says_array(statement.annotation)
+    }
+    return frozenset(own).union(*(array_fields(base) for base in class_.bases if isinstance(base, Class)))
 
 
 def _fields(node: ast.ClassDef, scope: Scope, bases: tuple[Value, ...]) -> tuple[tuple[str, Value], ...]:

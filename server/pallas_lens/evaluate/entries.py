@@ -17,6 +17,7 @@ from ..source.comments import ArrayText, ExampleComment, array_text
 from ..source.statements import Statement
 from .bodies import FollowedBody, follow_again, moved
 from .calling import run
+from .classes import array_fields, says_array
 from .expressions import evaluate, look_up, make_function
 from .extraction import worlds
 from .lexical import EntryFunction, FunctionNode, outline, stored_attributes
@@ -193,6 +194,7 @@ def _decorators(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> li
 def _parameter(machine: Machine, parameter: ast.arg) -> Opaque:
     # Fresh, so that a parameter of an inner function is not taken for one of the same name outside.
     made = machine.fresh(parameter.arg, f"`{parameter.arg}` {FROM_CALLER}")
+    made = replace(made, is_array=says_array(parameter.annotation))
     rank = _annotated_rank(parameter.annotation)
     if rank is not None:
         machine.ranks[made.text] = rank
@@ -211,7 +213,12 @@ def _annotated(machine: Machine, parameter: ast.arg, frame: Frame) -> Instance |
     if not isinstance(class_, Class) or class_.kind not in ("dataclass", "namedtuple"):
         return None
     name = parameter.arg
-    return Instance(class_, {field: Opaque(f"{name}.{field}", f"`{name}` {FROM_CALLER}") for field, _ in class_.fields})
+    arrays = array_fields(class_)
+    fields = {
+        field: Opaque(f"{name}.{field}", f"`{name}` {FROM_CALLER}", is_array=field in arrays)
+        for field, _ in class_.fields
+    }
+    return Instance(class_, fields)
 
 
 _JAXTYPING: Final = re.compile(

@@ -214,8 +214,10 @@ class _Extraction:
         grid_value, grid_span = self.part("grid")
         grid_is_given = grid_value is not MISSING and grid_value is not None
         grid = grid_dims(grid_value) if grid_is_given else ()
-        self.note("grid", grid)
         count = self._prefetch_count()
+        if isinstance(grid, Unknown):
+            grid = self._grid_by_index_maps(grid, count)
+        self.note("grid", grid)
         self.note("num_scalar_prefetch", count)
         grid_rank = None if isinstance(grid, Unknown) else len(grid)
         prefetch = self._prefetch_refs(count)
@@ -284,6 +286,23 @@ class _Extraction:
         )
         return call, kernel_value, self._refs(operands)
 
+    def _grid_by_index_maps(self, grid: Unknown, prefetched: int | Unknown) -> tuple[Dim, ...] | Unknown:
+        """A grid of the rank that all index maps take, since JAX refuses any other; its bounds stay unknown."""
+        if isinstance(prefetched, Unknown):
+            return grid
+        arities = {
+            arity_of(self.machine, spec.index_map)
+            for name in ("in_specs", "out_specs")
+            for spec in _listed_value(self.part(name)[0]) or ()
+            if isinstance(spec, BlockSpecValue) and spec.index_map is not None
+        }
+        if len(arities) != 1:
+            return grid
+        (arity,) = arities
+        if isinstance(arity, Unknown) or arity.minimum != arity.maximum or arity.minimum <= prefetched:
+            return grid
+        return (grid,) * (arity.minimum - prefetched)
+
     def _is_for_callers(self, form: Form, grid: tuple[Dim, ...] | Unknown, kernel: Value) -> bool:
         """Whether the function around only forwards: then what matters is given by its callers."""
         if self.callable.wrapper is not None:
@@ -325,7 +344,7 @@ class _Extraction:
 
     def _specs(self, name: str, grid_rank: int | None, prefetch: tuple[Value, ...] | None) -> SpecList | Unknown | None:
         value, span = self.part(name)
-        if value is MISSING or value is None:
+        if value is MISSING or value is None or _is_no_spec(value):
             return None
         specs = spec_list(self.machine, value, span, grid_rank, prefetch)
         self.note(name, specs)
@@ -375,7 +394,8 @@ class _Extraction:
             return self._windowed(role, name, value, spec)
         if value is None and isinstance(spec_value, BlockSpecValue):
             return self._windowed(role, name, value, spec)
-        found = leaves(value, spec_value, name)
+        # Buffers of the author's own class get the tree as it is.
+        found = None if "allocations" in self.started.keywords else leaves(value, spec_value, name)
         return Operand(
             name,
             role,
@@ -653,6 +673,11 @@ class _Extraction:
             shape, dtype = _ref_type(operand)
             refs.append(Ref(operand.name, shape, dtype, operand.memory_space))
         return tuple(refs)
+
+
+def _is_no_spec(value: Value) -> bool:
+    """JAX's own default for ``in_specs`` and ``out_specs``."""
+    return isinstance(value, External) and value.path.endswith(".no_block_spec")
 
 
 def _all_of(parts: Iterable[tuple[Operand, ...] | Unknown]) -> tuple[Operand, ...] | Unknown:

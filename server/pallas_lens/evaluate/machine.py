@@ -14,6 +14,7 @@ from ..model.span import Span
 from ..model.symbolic import NO_FACTS, Expression, Facts, Modulo
 from .journal import Journal
 from .values import (
+    BlockSpecValue,
     Condition,
     Function,
     Guarded,
@@ -29,6 +30,8 @@ from .values import (
 STEP_LIMIT: Final = 60_000
 DEPTH_LIMIT: Final = 14
 GUARD_LIMIT: Final = 4
+SPEC_GUARD_LIMIT: Final = 12
+"""The same for a spec that is there or not: these are few, and calls with many optional operands hang on them."""
 
 
 class OutOfBudget(Exception):
@@ -177,8 +180,11 @@ class Machine:
             alike = self._joined_items(condition, when_true, when_false)
             if alike is not None:
                 return alike
-        if guard_depth(when_true) >= GUARD_LIMIT or guard_depth(when_false) >= GUARD_LIMIT:
-            return self.fresh(describe(when_true), "depends on many conditions")
+        depth = max(guard_depth(when_true), guard_depth(when_false))
+        if depth >= GUARD_LIMIT:
+            ways = (*_alternatives(when_true), *_alternatives(when_false))
+            if depth >= SPEC_GUARD_LIMIT or not all(isinstance(way, BlockSpecValue | None) for way in ways):
+                return _what_specs_share(ways) or self.fresh(describe(when_true), MANY_CONDITIONS)
         text = condition.text
         return Guarded(condition.key, text, when_true, when_false)
 
@@ -224,6 +230,30 @@ class Machine:
                 self.journal.merge(true_touched, false_touched, partial(self.join, condition))
                 return self.join(condition, true_value, false_value)
         return function(*values)
+
+
+MANY_CONDITIONS: Final = "depends on many conditions"
+
+
+def _alternatives(value: Value) -> tuple[Value, ...]:
+    """All that a guarded value may be."""
+    if isinstance(value, Guarded):
+        return (*_alternatives(value.when_true), *_alternatives(value.when_false))
+    return (value,)
+
+
+def _what_specs_share(values: tuple[Value, ...]) -> BlockSpecValue | None:
+    """One spec for many, of the rank and memory space that all have; None where one of ``values`` is no spec."""
+    if not all(isinstance(value, BlockSpecValue) for value in values):
+        return None
+    shapes = [value.block_shape for value in values]
+    unknown = Opaque("a part of the spec", MANY_CONDITIONS)
+    alike = all(isinstance(shape, tuple) and len(shape) == len(shapes[0]) for shape in shapes)
+    shape: Value = tuple(unknown for _ in shapes[0]) if alike else unknown
+    first = values[0]
+    space = first.memory_space if all(same(value.memory_space, first.memory_space) for value in values) else unknown
+    mode = first.pipeline_mode if all(same(value.pipeline_mode, first.pipeline_mode) for value in values) else unknown
+    return BlockSpecValue(shape, unknown, space, mode, None, None, None, None, False)
 
 
 def assumption(assumed: Mapping[Hashable, bool], key: Hashable) -> bool | None:

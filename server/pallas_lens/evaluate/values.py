@@ -67,6 +67,8 @@ class Opaque:
     integer_minimum: int | None = field(default=None, compare=False)
     may_be_array: bool = field(default=True, compare=False)
     is_float: bool = field(default=False, compare=False)
+    is_array: bool = field(default=False, compare=False)
+    """An annotation says that it is one array, not a tree of them."""
 
     def __post_init__(self) -> None:
         if len(self.text) > LONGEST_TEXT:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 _UNITS = ("B", "KiB", "MiB", "GiB")
@@ -40,7 +40,7 @@ def _entry(entry: dict[str, Any]) -> str:
     if "vmapped" in entry:
         out.append(f"  under vmap over {_tuple(entry['vmapped'])}: a parallel grid axis more for each, in front")
     if entry["operands"]:
-        out += _table([_OPERAND_TITLES, *(_operand_row(operand) for operand in entry["operands"])])
+        out += _table([_OPERAND_TITLES, *map(_operand_row, _arrays(entry["operands"]))])
     out += _memory("VMEM", {chip: _vmem_text(use) for chip, use in entry["vmem"].items()})
     if any(use["bytes"] for use in entry["smem"].values()):
         out += _memory(
@@ -61,6 +61,15 @@ def _unknown(unknown: list[dict[str, str]]) -> list[str]:
 
 
 _OPERAND_TITLES = ("role", "name", "array", "block", "memory", "index map", "buffers", "bytes")
+
+
+def _arrays(operands: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The operands, trees of arrays given by their leaves."""
+    for operand in operands:
+        if "leaves" in operand:
+            yield from _arrays(operand["leaves"])
+        else:
+            yield operand
 
 
 def _operand_row(operand: dict[str, Any]) -> tuple[str, ...]:

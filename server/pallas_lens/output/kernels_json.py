@@ -17,7 +17,6 @@ from pallas_lens.model.kernel_call import (
     KernelFunction,
     Missing,
     Operand,
-    flat,
 )
 from pallas_lens.model.module_facts import Specialised
 from pallas_lens.model.smem import smem_limit, smem_of
@@ -181,13 +180,15 @@ def _operands(call: KernelCall, chips: Sequence[Chip], unknown: _Unknowns) -> li
         if not call.some_operands:
             return None
         operands = call.some_operands
-    return [_operand(operand, index, call, chips, unknown) for index, operand in enumerate(flat(operands))]
+    return [_operand(operand, f"operands[{index}]", call, chips, unknown) for index, operand in enumerate(operands)]
 
 
 def _operand(
-    operand: Operand, index: int, call: KernelCall, chips: Sequence[Chip], unknown: _Unknowns
+    operand: Operand, what: str, call: KernelCall, chips: Sequence[Chip], unknown: _Unknowns
 ) -> dict[str, Any]:
-    what = f"operands[{index}]"
+    """One argument of the kernel; a tree of arrays has them under ``leaves``."""
+    if operand.leaves is not None:
+        return _tree(operand, operand.leaves, what, call, chips, unknown)
     array: dict[str, Any] | None = None
     if isinstance(operand.array, Unknown):
         unknown.note(f"{what}.array", operand.array)
@@ -214,6 +215,39 @@ def _operand(
         "buffers": _buffers(operand, call, f"{what}.buffers", unknown),
         "bytes": {chip.name: _amount(bytes_on(operand, call.grid, chip), f"{what}.bytes", unknown) for chip in chips},
     }
+
+
+def _tree(
+    operand: Operand,
+    leaves: tuple[Operand, ...],
+    what: str,
+    call: KernelCall,
+    chips: Sequence[Chip],
+    unknown: _Unknowns,
+) -> dict[str, Any]:
+    told = [_operand(leaf, f"{what}.leaves[{index}]", call, chips, unknown) for index, leaf in enumerate(leaves)]
+    spaces = {leaf["memory_space"] for leaf in told}
+    return {
+        "name": operand.name,
+        "role": operand.role.value,
+        "array": None,
+        "block_shape": None,
+        "memory_space": spaces.pop() if len(spaces) == 1 else None,
+        "index_map": None,
+        "buffers": None,
+        "bytes": {chip.name: _sum(leaf["bytes"][chip.name] for leaf in told) for chip in chips},
+        "leaves": told,
+    }
+
+
+def _sum(amounts: Iterable[int | str | None]) -> int | None:
+    """The sum of what the leaves take; None where one of them is no number."""
+    total = 0
+    for amount in amounts:
+        if not isinstance(amount, int):
+            return None
+        total += amount
+    return total
 
 
 def _block_shape(spec: BlockSpec | None, what: str, unknown: _Unknowns) -> list[int | str | None] | None:

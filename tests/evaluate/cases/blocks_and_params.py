@@ -27,9 +27,9 @@ def special_dims(x, batch):
             pl.BlockSpec((pl.BoundedSlice(16), 128), lambda i, j: (pl.ds(i, 8), j)),
             #: in 2 x ?? block (bounded_slice:16, 128) at (slice, grid1)
             pl.BlockSpec(x.shape, lambda i, j: (0, 0)),
-            #: in 3 x ?? block ? at (0, 0)
+            #: in 3 x ?? whole at (0, 0)
             pl.BlockSpec((x.shape[0] // 4, *x.shape[1:]), lambda i, j: (i, 0)),
-            #: in 4 x ?? block ? at (grid0, 0)
+            #: in 4 x ?? block (?, ?) at (grid0, 0)
             pl.BlockSpec((batch, 128), lambda i, j: (i, 0), memory_space=pltpu.VMEM),
             #: in 5 x ?? block (batch, 128) at (grid0, 0)
         ],

@@ -485,6 +485,8 @@ def _leaves(tree: Value) -> list[Value] | None:
         return None if None in parts else [leaf for part in parts if part is not None for leaf in part]
     if isinstance(tree, Instance) and is_tree(tree.class_):
         return _leaves(tuple(tree.fields.values()))
+    if isinstance(tree, Opaque) and tree.is_array:
+        return [tree]
     if isinstance(tree, Opaque | DictValue | Instance) or hasattr(tree, "when_true"):
         return None
     return [tree]

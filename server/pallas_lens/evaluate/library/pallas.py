@@ -328,6 +328,8 @@ def ref_of(machine: Machine, name: str, value: Value) -> Value:
     """The ref that a scratch type gives inside the kernel."""
     if isinstance(value, tuple):
         return tuple(ref_of(machine, f"{name}[{index}]", machine.settled(item)) for index, item in enumerate(value))
+    if isinstance(value, Guarded):
+        return machine.lift(lambda one: ref_of(machine, name, one), value)
     if isinstance(value, BlockSpecValue | Instance):
         # A ``BufferedRef``, also one whose class is the program's, stands for itself.
         return value
@@ -415,5 +417,8 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     f"{_PL}.load": _load,
     f"{_TPU}.load": _load,
     f"{_PL}.CostEstimate": _cost_estimate,
-    **{f"{_TPU}.BufferedRef.{name}": _allocation for name in ("input", "output", "input_output", "accumulator")},
+    **{
+        f"{_TPU}.BufferedRef.{name}": _allocation
+        for name in ("input", "output", "input_output", "accumulator", "create")
+    },
 }
