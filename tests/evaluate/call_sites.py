@@ -26,8 +26,9 @@ from pallas_lens.commands.kernels import kernel_entries
 from pallas_lens.evaluate.specs import A_TREE
 from pallas_lens.knowledge.chips import CHIPS
 from pallas_lens.model.kernel_call import BlockSpec, KernelCall, KernelFunction
+from pallas_lens.model.module_facts import CallSite
 from pallas_lens.model.unknown import Unknown
-from pallas_lens.source.document import open_document
+from pallas_lens.source.document import Document, open_document
 from wheels import VERSIONS, unpacked_wheel
 
 _OTHERWISE = "depends on a condition that is not known; it may also be"
@@ -78,26 +79,33 @@ def table_of(package: str) -> Table:
     root = unpacked_wheel(package)
     checker = Checker((root,))
     table = Table()
-    for path in sorted((root / FOLDERS.get(package, "")).rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if "pallas" not in text:
-            continue
-        document = open_document(path, text)
-        name = path.relative_to(root).as_posix()
-        sites = checker.facts(document).sites
-        by_site: dict[tuple[int, int], list[dict[str, Any]]] = {}
-        for entry in kernel_entries(sites, document, name, (CHIPS["v5e"],)):
-            by_site.setdefault((entry["row"], entry["column"]), []).append(entry)
-        for entries in by_site.values():
-            _count(table, entries)
-        for site in sites:
-            place = f"{name}:{document.locate(site.span).start_row + 1}"
-            for specialised in site.specialisations:
-                for call in specialised.worlds:
-                    told = [f"{place}: {one}" for one in _disagreements(call)]
-                    table.disagreements += [one for one in told if one not in table.disagreements]
+    for path in kernel_files(package):
+        document = open_document(path, path.read_text(encoding="utf-8"))
+        add_file(table, document, checker.facts(document).sites, path.relative_to(root).as_posix())
         checker.close(document)
     return table
+
+
+def kernel_files(package: str) -> Iterator[Path]:
+    """The files of a package that speak of Pallas."""
+    for path in sorted((unpacked_wheel(package) / FOLDERS.get(package, "")).rglob("*.py")):
+        if "pallas" in path.read_text(encoding="utf-8"):
+            yield path
+
+
+def add_file(table: Table, document: Document, sites: tuple[CallSite, ...], name: str) -> None:
+    """Count the call sites of one file."""
+    by_site: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for entry in kernel_entries(sites, document, name, (CHIPS["v5e"],)):
+        by_site.setdefault((entry["row"], entry["column"]), []).append(entry)
+    for entries in by_site.values():
+        _count(table, entries)
+    for site in sites:
+        place = f"{name}:{document.locate(site.span).start_row + 1}"
+        told = (
+            one for specialised in site.specialisations for call in specialised.worlds for one in _disagreements(call)
+        )
+        table.disagreements += sorted({f"{place}: {one}" for one in told})
 
 
 def _count(table: Table, entries: list[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""The kernels of public projects: no crash, and no error but those that ``real_kernels.json`` lists.
+"""The kernels of public projects: no crash, no error but those listed, call sites resolved as ``call_sites.json`` says.
 
 Each error of that file has been looked at: it is a real one, a name that JAX 0.12.0.1 no longer has. After a
 change that is meant, ``PALLAS_LENS_WRITE_REAL_KERNELS=1`` writes the file anew.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,10 @@ from pallas_lens.project import Project, Projects
 from pallas_lens.source.document import open_document
 from wheels import VERSIONS, unpacked_wheel
 
+from .call_sites import AIMS, STORED, Table, add_file, kernel_files
 from .kernel_texts import CONTEXT
 
 EXPECTED = Path(__file__).parent / "real_kernels.json"
-FOLDERS = {"jax": "jax/experimental/pallas"}
 COUNTED = (Severity.ERROR, Severity.WARNING)
 _WRITE = "PALLAS_LENS_WRITE_REAL_KERNELS"
 
@@ -31,25 +32,23 @@ def project(root: Path) -> Project:
     return Project(root, found.settings, None, CONTEXT, found.selection)
 
 
-def errors_in(package: str) -> tuple[list[dict[str, str | int]], int]:
-    """Every finding that counts, and the number of files read."""
+def read(package: str) -> tuple[list[dict[str, str | int]], Table]:
+    """Every finding that counts, and the table of the call sites."""
     root = unpacked_wheel(package)
     checker = Checker((root,))
     settings = project(root)
     found: list[dict[str, str | int]] = []
-    read = 0
-    for path in sorted((root / FOLDERS.get(package, "")).rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if "pallas" not in text:
-            continue
-        read += 1
-        document = open_document(path, text)
+    table = Table()
+    for path in kernel_files(package):
+        name = path.relative_to(root).as_posix()
+        document = open_document(path, path.read_text(encoding="utf-8"))
+        add_file(table, document, checker.facts(document).sites, name)
         for one in checker.diagnostics(document, settings):
             if one.severity in COUNTED:
                 row = one.range.start_row
                 found.append(
                     {
-                        "file": path.relative_to(root).as_posix(),
+                        "file": name,
                         "row": row + 1,
                         "text": document.lines[row].strip(),
                         "code": one.code,
@@ -57,20 +56,31 @@ def errors_in(package: str) -> tuple[list[dict[str, str | int]], int]:
                     }
                 )
         checker.close(document)
-    return found, read
+    return found, table
 
 
 @pytest.mark.parametrize("package", VERSIONS)
-def test_only_real_errors_are_found(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_real_errors_are_found_and_call_sites_are_resolved(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PALLAS_LENS_RAISE", "1")
-    found, read = errors_in(package)
-    assert read > 0
+    found, table = read(package)
     expected = json.loads(EXPECTED.read_text(encoding="utf-8"))
     if os.environ.get(_WRITE):
         expected[package] = found
         EXPECTED.write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
     assert [one for one in found if one not in expected[package]] == [], "found, and not listed"
     assert [one for one in expected[package] if one not in found] == [], "listed, and not found"
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    assert table.disagreements == []
+    assert asdict(table) == stored[package], "python tests/evaluate/call_sites.py --write stores what is meant"
+
+
+def test_the_stored_table_keeps_its_aims() -> None:
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    assert stored.keys() == VERSIONS.keys()
+    for part, aim in AIMS.items():
+        counts = [table["counts"][part] for table in stored.values()]
+        known, total = sum(one["known"] for one in counts), sum(one["total"] for one in counts)
+        assert known >= aim * total, f"{part}: {known} of {total}"
 
 
 def test_listed_errors_are_names_that_jax_removed() -> None:

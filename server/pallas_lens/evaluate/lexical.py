@@ -14,7 +14,6 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 _SITE_NAMES: Final = frozenset({"emit_pipeline", "core_map"})
 _OF_PALLAS_CALL: Final = frozenset({"grid_spec", "grid", "in_specs", "out_specs", "scratch_shapes"})
-_OF_KERNEL: Final = frozenset({"mesh", "scratch_types"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +118,7 @@ class _Walk:
 
 def wrapped_form(keywords: AbstractSet[str]) -> str | None:
     """The form of kernel call whose keywords these are, None where they are not those of one."""
-    if "out_type" in keywords and keywords & _OF_KERNEL:
+    if "out_type" in keywords and "mesh" in keywords:
         return "kernel"
     if "grid_spec" in keywords or ("out_shape" in keywords and keywords & _OF_PALLAS_CALL):
         return "pallas_call"

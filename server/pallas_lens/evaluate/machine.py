@@ -31,7 +31,7 @@ STEP_LIMIT: Final = 60_000
 DEPTH_LIMIT: Final = 14
 GUARD_LIMIT: Final = 4
 SPEC_GUARD_LIMIT: Final = 12
-"""The same for a spec that is there or not: these are few, and calls with many optional operands hang on them."""
+"""The same for specs and shapes: these are few, and calls with many optional operands hang on them."""
 
 
 class OutOfBudget(Exception):
@@ -183,10 +183,24 @@ class Machine:
         depth = max(guard_depth(when_true), guard_depth(when_false))
         if depth >= GUARD_LIMIT:
             ways = (*_alternatives(when_true), *_alternatives(when_false))
-            if depth >= SPEC_GUARD_LIMIT or not all(isinstance(way, BlockSpecValue | None) for way in ways):
+            lengths = {len(way) if isinstance(way, tuple) else None for way in ways}
+            if len(lengths) == 1 and None not in lengths:
+                # Tuples of one length: what hangs on many conditions may be some of their items alone.
+                return tuple(
+                    self.join(condition, self._item(when_true, index), self._item(when_false, index))
+                    for index in range(len(ways[0]))
+                )
+            if depth >= SPEC_GUARD_LIMIT or not all(isinstance(way, BlockSpecValue | tuple | None) for way in ways):
                 return _what_specs_share(ways) or self.fresh(describe(when_true), MANY_CONDITIONS)
         text = condition.text
         return Guarded(condition.key, text, when_true, when_false)
+
+    def _item(self, value: Value, index: int) -> Value:
+        """Item ``index`` of a tuple, or of the tuples that a guarded value may be."""
+        if isinstance(value, Guarded):
+            condition = Condition(value.key, value.text)
+            return self.join(condition, self._item(value.when_true, index), self._item(value.when_false, index))
+        return value[index]
 
     def _joined_items(
         self, condition: Condition, when_true: tuple[Value, ...], when_false: tuple[Value, ...]
