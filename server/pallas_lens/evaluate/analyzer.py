@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-from ..model.kernel_call import BlockSpec, KernelCall
+from ..model.kernel_call import BlockSpec, KernelCall, Missing
 from ..model.module_facts import CallSite, CommentFault, ModuleFacts, Runnable, Specialised
 from ..model.span import Span
 from ..model.unknown import Unknown
@@ -19,7 +19,7 @@ from ..source.document import Document
 from ..source.example_faults import example_problems
 from ..source.statements import Statement
 from .api_uses import api_uses
-from .entries import Entry, Outcome, run_entry, with_new_bodies
+from .entries import Entry, Outcome, noted, run_entry, with_new_bodies
 from .lexical import EntryFunction, outline
 from .values import FROM_CALLER
 from .workspace import Workspace
@@ -27,6 +27,7 @@ from .workspace import Workspace
 Result = TypeVar("Result")
 
 CALLER_LIMIT: Final = 24
+_MORE_CALLERS: Final = Missing("callers", f"no more than {CALLER_LIMIT} callers are followed")
 _RAISE_VARIABLE: Final = "PALLAS_LENS_RAISE"
 
 
@@ -79,6 +80,9 @@ class Analyzer:
                 # What the caller decides is asked of callers whose own arguments are not known either.
                 queue += _callers_of(document, lacking, queue)
                 lacking = set()
+        if sum(1 for entry in queue if entry.kind == "call") >= CALLER_LIMIT:
+            for span, (first, *others) in by_span.items():
+                by_span[span] = [noted(first, _MORE_CALLERS), *others]
         self._kept[document.uri] = now
         return ModuleFacts(
             _sites(document, by_span),

@@ -146,6 +146,13 @@ def shape_tuple(value: Value) -> tuple[Value, ...] | Opaque:
             return items if isinstance(items, tuple) else Opaque(describe(value), "the shape could not be followed")
 
 
+def known_shape(array: Opaque, rank: Value) -> tuple[Value, ...] | None:
+    """The dims of ``array``, of which ``rank`` is the rank, or the dims where an annotation names them."""
+    if isinstance(rank, tuple):
+        return rank
+    return shape_symbols(array, rank) if isinstance(rank, int) else None
+
+
 def shape_symbols(array: Opaque, rank: int) -> tuple[Value, ...]:
     """The dims of an array of known rank, as symbols."""
     return tuple(symbolic.symbol(f"{array.text}.shape[{axis}]", 0) for axis in range(rank))

@@ -7,7 +7,6 @@ from typing import Final
 from ..model.dtypes import BITS, from_short_name
 from ..model.kernel_call import MemorySpace
 from ..model.symbolic import multiply
-from .array_types import shape_symbols
 from .machine import Machine
 from .values import (
     MISSING,
@@ -52,8 +51,8 @@ def attribute(machine: Machine, owner: Value, name: str) -> Value:
             return _of_array(machine, owner, name)
         case Opaque(text, reason):
             if name == "shape":
-                rank = machine.rank(text)
-                return ShapeOf(owner) if rank is None else shape_symbols(owner, rank)
+                shape = machine.shape(owner)
+                return ShapeOf(owner) if shape is None else shape
             if name == "ndim" and machine.rank(text) is not None:
                 return machine.rank(text)
             if name == "T" or name == "at":

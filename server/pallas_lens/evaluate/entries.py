@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ..model.kernel_body import KernelBody
-from ..model.kernel_call import KernelCall
+from ..model.kernel_call import KernelCall, Missing
 from ..model.module_facts import Specialised
 from ..model.span import Span
+from ..model.symbolic import symbol
 from ..source.comments import ArrayText, ExampleComment, array_text
 from ..source.statements import Statement
 from .bodies import FollowedBody, follow_again, moved
@@ -75,18 +76,30 @@ def run_entry(module: Module, entry: Entry, with_bodies: bool) -> Outcome:
     """Evaluate ``entry`` and collect the kernels that it starts."""
     machine = Machine(statement_anchor=module.anchor_prefix + entry.statement.anchor)
     reading = ""
+    is_whole = True
     try:
         reading = _execute(machine, module, entry)
         _run_loose_functions(machine, entry)
     except (OutOfBudget, RecursionError):
-        pass
+        is_whole = False
     collected = _collect(machine, module, entry, reading, with_bodies)
+    if not is_whole:
+        collected = [(span, noted(specialised, _CUT_SHORT), followed) for span, specialised, followed in collected]
     machine.journal.rewind(0)
     return Outcome(
         tuple((span, specialised) for span, specialised, _ in collected),
         machine.reads,
         tuple(followed for _, _, followed in collected),
     )
+
+
+_CUT_SHORT: Final = Missing("evaluation", "the code around takes more steps than are followed")
+
+
+def noted(specialised: Specialised, missing: Missing) -> Specialised:
+    """``specialised`` with one thing more that is not known, told of its first world."""
+    first, *others = specialised.worlds
+    return replace(specialised, worlds=(replace(first, missing=(*first.missing, missing)), *others))
 
 
 def with_new_bodies(outcome: Outcome, holds: Callable[[Reads], bool]) -> Outcome | None:
@@ -195,9 +208,11 @@ def _parameter(machine: Machine, parameter: ast.arg) -> Opaque:
     # Fresh, so that a parameter of an inner function is not taken for one of the same name outside.
     made = machine.fresh(parameter.arg, f"`{parameter.arg}` {FROM_CALLER}")
     made = replace(made, is_array=says_array(parameter.annotation))
-    rank = _annotated_rank(parameter.annotation)
-    if rank is not None:
-        machine.ranks[made.text] = rank
+    dims = _annotated_dims(parameter.annotation)
+    if dims is not None:
+        machine.ranks[made.text] = tuple(
+            _annotated_dim(machine, word, made.text, axis) for axis, word in enumerate(dims)
+        )
     return made
 
 
@@ -226,8 +241,8 @@ _JAXTYPING: Final = re.compile(
 )
 
 
-def _annotated_rank(annotation: ast.expr | None) -> int | None:
-    """The rank that a jaxtyping annotation states: ``Float[Array, "m k"]`` has 2."""
+def _annotated_dims(annotation: ast.expr | None) -> list[str] | None:
+    """The dims that a jaxtyping annotation states: ``Float[Array, "m k"]`` has two; None where their number is open."""
     match annotation:
         case ast.Subscript(value=kind, slice=ast.Tuple(elts=[_, ast.Constant(value=str() as dims)])):
             if not _JAXTYPING.fullmatch(written(kind)):
@@ -235,9 +250,20 @@ def _annotated_rank(annotation: ast.expr | None) -> int | None:
             words = dims.split()
             if any("..." in word or word.startswith(("*", "#*")) for word in words):
                 return None
-            return len(words)
+            return words
         case _:
             return None
+
+
+def _annotated_dim(machine: Machine, word: str, array: str, axis: int) -> Value:
+    """One dim of an annotation: a number, or a name that is the same dim wherever it stands in the signature."""
+    if word.isdecimal():
+        return int(word)
+    if not word.isidentifier() or word == "_":
+        return symbol(f"{array}.shape[{axis}]", 0)
+    # Another value that happens to be called so gets a name of its own.
+    machine.names_used.setdefault(word, 1)
+    return symbol(word, 0)
 
 
 def _with_defaults(entry: Entry, function: Function, bound: dict[str, Value]) -> tuple[dict[str, Value], str]:

@@ -12,7 +12,7 @@ from ..model import symbolic
 from ..model.kernel_body import OperationKind
 from ..model.symbolic import Expression
 from . import operators
-from .array_types import array_of, indexed_shape, is_array_like, shape_symbols
+from .array_types import array_of, indexed_shape, is_array_like
 from .attributes import attribute
 from .calling import call
 from .machine import Frame, Machine
@@ -131,8 +131,8 @@ def starred_items(machine: Machine, value: Value) -> Value:
                 return machine.settled(contents)
             case Instance(class_=class_, fields=fields) if class_.kind == "namedtuple":
                 return tuple([fields.get(name) for name, _ in class_.fields])
-            case ShapeOf(array) if (rank := machine.rank(array.text)) is not None:
-                return shape_symbols(array, rank)
+            case ShapeOf(array) if (shape := machine.shape(array)) is not None:
+                return shape
             case DictValue(entries, False) if MISSING not in entries.values():
                 return tuple(entries)
             case _:
@@ -467,13 +467,11 @@ def _item(machine: Machine, items: Value, index: Value, text: str) -> Value:
 
 
 def _shape_item(machine: Machine, array: Opaque, index: Value, text: str) -> Value:
-    rank = machine.rank(array.text)
+    shape = machine.shape(array)
+    if shape is not None and isinstance(index, int | slice):
+        return _item(machine, shape, index, text)
     if isinstance(index, int):
-        if rank is not None and index < 0:
-            index += rank
         return symbolic.symbol(f"{array.text}.shape[{index}]", 0)
-    if rank is not None and isinstance(index, slice):
-        return _item(machine, shape_symbols(array, rank), index, text)
     return Opaque(f"{array.text}.shape[{_index_text(index)}]", array.reason)
 
 
@@ -580,8 +578,7 @@ def iterable_items(machine: Machine, value: Value) -> tuple[Value, ...] | None:
     if isinstance(value, DictValue) and not value.is_open:
         items = tuple(value.entries)
     if isinstance(items, ShapeOf):
-        rank = machine.rank(items.array.text)
-        items = shape_symbols(items.array, rank) if rank is not None else None
+        items = machine.shape(items.array)
     if isinstance(items, str):
         items = tuple(items)
     if isinstance(items, tuple) and len(items) <= UNROLL_LIMIT:
@@ -626,11 +623,9 @@ def unpack(machine: Machine, elements: list[ast.expr], value: Value) -> list[Val
     if isinstance(items, Instance) and items.class_.kind == "namedtuple":
         items = starred_items(machine, items)
     if isinstance(items, ShapeOf):
-        if starred is None:
+        if starred is None and machine.rank(items.array.text) != len(elements):
             machine.journal.write(machine.ranks, items.array.text, len(elements))
-        rank = machine.rank(items.array.text)
-        if rank is not None:
-            items = shape_symbols(items.array, rank)
+        items = machine.shape(items.array) or items
     if isinstance(items, Guarded):
         condition = Condition(items.key, items.text)
         true_items = unpack(machine, elements, items.when_true)

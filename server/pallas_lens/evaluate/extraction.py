@@ -28,7 +28,7 @@ from ..model.kernel_call import (
 from ..model.span import Span
 from ..model.symbolic import Expression, Integer
 from ..model.unknown import Unknown
-from .array_types import dtype_name, shape_symbols
+from .array_types import dtype_name, known_shape
 from .bodies import FollowedBody, follow_body, read_whole, target_of
 from .calling import arity_of
 from .machine import Machine, Started, assumption
@@ -57,6 +57,8 @@ from .values import (
 from .wrappers import comes_from_caller
 
 WORLD_LIMIT: Final = 8
+_ALL_WAYS: Final = 3
+"""Of so many conditions all combinations are followed; of more, each one flipped alone."""
 _MOST_PREFETCHED: Final = 64
 """No kernel has as many operands; a larger number is a slip of the hand."""
 _GRID_SPEC_KEYWORDS: Final = ("grid", "in_specs", "out_specs", "scratch_shapes")
@@ -89,6 +91,9 @@ def worlds(
     for world in built:
         if world.call not in calls:
             calls.append(world.call)
+    if len(keys) > _ALL_WAYS:
+        ways = f"it hangs on {len(keys)} conditions, and {len(built)} of the ways that they may go are followed"
+        calls[0] = replace(calls[0], missing=(*calls[0].missing, Missing("worlds", ways)))
     return tuple(calls), followed
 
 
@@ -120,7 +125,7 @@ def _assuming_world(machine: Machine, started: Started, assumed: dict[Hashable, 
 
 
 def _assignments(known: dict[Hashable, bool], keys: list[Hashable]) -> list[dict[Hashable, bool]]:
-    if len(keys) <= 3:
+    if len(keys) <= _ALL_WAYS:
         made = [
             _assuming(known, dict(zip(keys, ways, strict=True))) for ways in product((True, False), repeat=len(keys))
         ]
@@ -772,10 +777,9 @@ def _array(value: Value, ranks: dict[str, Value]) -> ArrayType | Unknown:
     if isinstance(value, Array | Ref | bool | int | float | Expression):
         return array_type(value)
     if isinstance(value, Opaque):
-        rank = ranks.get(value.text)
         unknown = Unknown(value.reason)
-        shape = shape_symbols(value, rank) if isinstance(rank, int) else None
-        return ArrayType(unknown if shape is None else shape, unknown)
+        shape = known_shape(value, ranks.get(value.text))
+        return ArrayType(unknown if shape is None else tuple(map(model_dim, shape)), unknown)
     if is_tree(value):
         return Unknown("it is a tree of arrays")
     return why(value)

@@ -12,6 +12,7 @@ from ..model.kernel_body import BodyOperation
 from ..model.kernel_call import BlockSpec
 from ..model.span import Span
 from ..model.symbolic import NO_FACTS, Expression, Facts, Modulo
+from .array_types import known_shape
 from .journal import Journal
 from .values import (
     BlockSpecValue,
@@ -61,7 +62,7 @@ class Started:
     operands_span: Span | None = None
     keywords: dict[str, Value] = field(default_factory=dict)
     ranks: dict[str, Value] = field(default_factory=dict)
-    """The ranks of arrays that the program has told by then, as ``m, k = x.shape`` does."""
+    """The ranks of arrays that the program has told by then, as ``m, k = x.shape`` does (or their dims)."""
     batch_sizes: tuple[Value, ...] = ()
     """The sizes that each ``jax.vmap`` around the call maps over, the outermost first."""
 
@@ -141,7 +142,13 @@ class Machine:
     def rank(self, text: str) -> int | None:
         """The rank of the opaque array called ``text``, where all paths to here agree on it."""
         rank = self.settled(self.ranks.get(text))
+        if isinstance(rank, tuple):
+            return len(rank)
         return rank if isinstance(rank, int) else None
+
+    def shape(self, array: Opaque) -> tuple[Value, ...] | None:
+        """The dims of an opaque array whose rank is known."""
+        return known_shape(array, self.settled(self.ranks.get(array.text)))
 
     # Conditions
 

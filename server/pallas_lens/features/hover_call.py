@@ -64,7 +64,10 @@ def _around(call: KernelCall) -> list[str]:
         told.append(f"as given to {code(call.wrapper)}, which may change the parts")
     if call.batch_sizes:
         sizes = ", ".join("?" if isinstance(size, Unknown) else str(size) for size in call.batch_sizes)
-        told.append(f"under `vmap` over {sizes}: JAX puts a parallel grid axis in front for each")
+        how = "JAX puts a parallel grid axis in front for each"
+        if call.num_scalar_prefetch != 0:
+            how += ", or loops where a prefetched operand is mapped"
+        told.append(f"under `vmap` over {sizes}: {how}")
     return told
 
 

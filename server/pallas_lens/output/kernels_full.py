@@ -38,7 +38,10 @@ def _entry(entry: dict[str, Any]) -> str:
     if "wrapper" in entry:
         out.append(f"  as given to {entry['wrapper']}, which may change the parts")
     if "vmapped" in entry:
-        out.append(f"  under vmap over {_tuple(entry['vmapped'])}: a parallel grid axis more for each, in front")
+        how = "a parallel grid axis more for each, in front"
+        if entry["num_scalar_prefetch"] != 0:
+            how += ", or a loop where a prefetched operand is mapped"
+        out.append(f"  under vmap over {_tuple(entry['vmapped'])}: {how}")
     if entry["operands"]:
         out += _table([_OPERAND_TITLES, *map(_operand_row, _arrays(entry["operands"]))])
     out += _memory("VMEM", {chip: _vmem_text(use) for chip, use in entry["vmem"].items()})

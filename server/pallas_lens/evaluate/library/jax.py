@@ -17,7 +17,6 @@ from ..array_types import (
     length_of,
     matmul_shape,
     promote,
-    shape_symbols,
     shape_tuple,
 )
 from ..calling import Arguments, invoke
@@ -60,9 +59,9 @@ def _struct(machine: Machine, arguments: Arguments) -> Value:
 
 def _dims(machine: Machine, shape: Value) -> tuple[Value, ...] | Opaque:
     if isinstance(shape, ShapeOf):
-        rank = machine.rank(shape.array.text)
-        if rank is not None:
-            return shape_symbols(shape.array, rank)
+        known = machine.shape(shape.array)
+        if known is not None:
+            return known
     if isinstance(shape, ListValue):
         shape = machine.settled(shape.items)
     return shape_tuple(shape)

@@ -66,8 +66,7 @@ def _sequence(machine: Machine, value: Value) -> Value:
     if isinstance(value, ListValue):
         return machine.settled(value.items)
     if isinstance(value, ShapeOf):
-        rank = machine.rank(value.array.text)
-        return shape_symbols(value.array, rank) if rank is not None else None
+        return machine.shape(value.array)
     if isinstance(value, DictValue):
         return None if value.is_open else tuple(value.entries)
     return value if isinstance(value, tuple | Opaque) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...model.symbolic import Expression
-from ..array_types import UNKNOWN_SHAPE, array_of, is_array_like, shape_symbols
+from ..array_types import UNKNOWN_SHAPE, array_of, is_array_like
 from ..calling import Arguments, apply
 from ..machine import Machine
 from ..values import (
@@ -132,8 +132,7 @@ def _shape(machine: Machine, value: Value) -> tuple[Value, ...] | None:
         items = value.items if isinstance(value, ListValue) else value
         return _shape(machine, machine.settled(items[0])) if isinstance(items, tuple) and items else None
     if isinstance(value, Opaque):
-        rank = machine.rank(value.text)
-        return shape_symbols(value, rank) if rank is not None else None
+        return machine.shape(value)
     if is_array_like(value):
         shape = array_of(value).shape
         return shape if isinstance(shape, tuple) else None
