@@ -84,6 +84,14 @@ class Checker:
         """Other files of the project may have changed since the last check."""
         self._analyzer.look_again()
 
+    def show(self, document: Document) -> None:
+        """An editor shows this text of a file; it counts, whatever the disk has."""
+        self._analyzer.show(document)
+
+    def is_current(self, document: Document) -> bool:
+        """Whether checking ``document`` once more would find the same, whatever happened to other files."""
+        return self._analyzer.is_current(document)
+
     def close(self, document: Document) -> None:
         """Forget a document that is no longer open."""
         self._judged.pop(document.uri, None)

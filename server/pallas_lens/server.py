@@ -31,6 +31,8 @@ NAME: Final = "pallas-lens"
 _STATUS: Final = "pallasLens/status"
 _STATUS_VERSION: Final = 1
 _SLOW_SECONDS: Final = 0.2
+_QUIET_SECONDS: Final = 0.05
+"""What is not for the text that the user types begins after so long without a message."""
 _LOG_LEVELS: Final = {
     "error": logging.ERROR,
     "warning": logging.WARNING,
@@ -86,6 +88,7 @@ class PallasLensServer(LanguageServer):
         self._scheduled: set[str] = set()
         self._published: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._catching_up: asyncio.Task[None] | None = None
         self._runs = 0
         self._runner = Runner()
         self._has_complained = False
@@ -196,7 +199,8 @@ class PallasLensServer(LanguageServer):
         self._tell_status()
 
     def _watch_project_files(self) -> None:
-        options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher("**/pyproject.toml")])
+        watchers = [types.FileSystemWatcher("**/pyproject.toml"), types.FileSystemWatcher("**/*.py")]
+        options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
         registration = types.Registration(
             "pallas-lens-project-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options
         )
@@ -213,7 +217,11 @@ class PallasLensServer(LanguageServer):
         self.session.configure(settings)
         self._answers_changed()
 
-    def _did_change_watched_files(self, _: types.DidChangeWatchedFilesParams) -> None:
+    def _did_change_watched_files(self, params: types.DidChangeWatchedFilesParams) -> None:
+        if all(change.uri.endswith(".py") for change in params.changes):
+            self.session.sources_changed()
+            self._catch_up()
+            return
         self.session.files_changed()
         self._answers_changed()
 
@@ -285,6 +293,7 @@ class PallasLensServer(LanguageServer):
         for part in self.session.parts(uri):
             self._withdraw(part.uri)
         self.session.close(uri)
+        self._catch_up()
 
     def _withdraw(self, uri: str) -> None:
         if uri in self._published:
@@ -319,6 +328,7 @@ class PallasLensServer(LanguageServer):
             _log_slow(types.TEXT_DOCUMENT_DIAGNOSTIC, start)
             if not self._is_stale(names):
                 shown = [lsp_convert.diagnostic(one, view) for one in found if view.holds(one.range)]
+                self._catch_up()
                 return types.RelatedFullDocumentDiagnosticReport(shown)
             await asyncio.sleep(0)
 
@@ -353,6 +363,31 @@ class PallasLensServer(LanguageServer):
                 self.text_document_publish_diagnostics(
                     types.PublishDiagnosticsParams(part.uri, shown, version=part.version)
                 )
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Look again, when the user pauses, at the open files that used what has changed in others."""
+        if self._catching_up is None or self._catching_up.done():
+            self._catching_up = self._start_task(self._check_outdated())
+
+    async def _check_outdated(self) -> None:
+        try:
+            await self._quiet()
+            while (uri := self.session.outdated()) is not None:
+                if self.session.check_again(uri, self._is_busy):
+                    self._diagnostics_changed((uri,))
+                await self._quiet()
+        except Exception:
+            self._complain("looking again at open files")
+
+    def _is_busy(self) -> bool:
+        return self.queue is not None and not self.queue.is_empty
+
+    async def _quiet(self) -> None:
+        """Wait until no message waits and none comes for a moment."""
+        await asyncio.sleep(_QUIET_SECONDS)
+        while self._is_busy():
+            await asyncio.sleep(_QUIET_SECONDS)
 
     def _diagnostics_changed(self, uris: tuple[str, ...]) -> None:
         """Findings have changed without the text: send them, or ask the editor to fetch them."""
@@ -463,11 +498,12 @@ class PallasLensServer(LanguageServer):
         )
         return _Progress(self, token)
 
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         # The event loop keeps no reference of its own.
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 class _Progress:

@@ -75,6 +75,10 @@ class _Open:
     parts: tuple[Part, ...] = ()
     notebook: NotebookCells | None = None
     checked: tuple[Document, tuple[Diagnostic, ...]] | None = None
+    is_doubtful: bool = False
+    """Another file has changed since it was checked; whether that matters has not been asked."""
+    is_outdated: bool = False
+    """It has, and it does."""
     ran: tuple[_Ran, ...] = ()
 
 
@@ -105,10 +109,14 @@ class Session:
         self._forget_answers()
 
     def files_changed(self) -> None:
-        """A project file has changed: read settings and environment anew."""
+        """A project file has changed: read settings, environment and sources anew."""
         self._projects.forget()
         self._checker.look_again()
         self._forget_answers()
+
+    def sources_changed(self) -> None:
+        """Python files have changed on the disk: what was read of them is asked anew."""
+        self._others_changed()
 
     def take_problems(self) -> list[str]:
         """What is wrong with the settings, each told once."""
@@ -117,6 +125,7 @@ class Session:
     def open(self, uri: str, path: Path | None, text: str, version: int) -> None:
         """The editor shows a document."""
         self._open[uri] = _Open(open_document(path, text, version, uri))
+        self._shown_anew(uri)
 
     def change(self, uri: str, changes: tuple[Change, ...], version: int, units: Units) -> None:
         """The user has typed. A document that was never opened is ignored."""
@@ -128,7 +137,7 @@ class Session:
         for change in changes:
             text, cursor = apply_change(text, change, units)
         entry.document = update_document(entry.document, text, version, cursor)
-        self._checker.look_again()
+        self._shown_anew(uri)
 
     def open_notebook(self, uri: str, path: Path | None, cells: tuple[Cell, ...]) -> None:
         """The editor shows a notebook."""
@@ -160,6 +169,7 @@ class Session:
         if entry is None:
             return
         self._checker.close(entry.document)
+        self._others_changed()
         if entry.notebook is not None:
             for cell in entry.notebook.cell_uris:
                 self._notebook_of_cell.pop(cell, None)
@@ -186,20 +196,39 @@ class Session:
 
     def facts(self, uri: str) -> ModuleFacts:
         """What the evaluator finds in a document."""
-        document = self.document(uri)
-        return ModuleFacts() if document is None else self._checker.facts(document)
+        entry = self._entry(uri)
+        if entry is None:
+            return ModuleFacts()
+        self._settle(entry)
+        return self._checker.facts(entry.document)
 
     def diagnostics(self, uri: str, cancelled: Callable[[], bool] = lambda: False) -> tuple[Diagnostic, ...]:
         """Static findings, and those of runs whose code has not changed; some of them once ``cancelled`` says yes."""
         entry = self._entry(uri)
         if entry is None or not entry.document.mentions_pallas:
             return ()
-        if entry.checked is None or entry.checked[0] is not entry.document:
+        if not self._is_checked(entry):
             found = self._checker.diagnostics(entry.document, self._projects.of(entry.document.path), cancelled)
             if cancelled():
                 return found
             entry.checked = (entry.document, found)
-        return (*entry.checked[1], *self._found_by_runs(entry))
+            entry.is_outdated = False
+        static = entry.checked[1] if entry.checked is not None else ()
+        return (*static, *self._found_by_runs(entry))
+
+    def outdated(self) -> str | None:
+        """An open document whose findings are not those of its last check any more, since another file changed."""
+        for uri, entry in self._open.items():
+            if entry.checked is not None and entry.checked[0] is entry.document and not self._is_checked(entry):
+                return uri
+        return None
+
+    def check_again(self, uri: str, cancelled: Callable[[], bool]) -> bool:
+        """Check an outdated document; whether its findings have changed. Once ``cancelled`` says yes, ask anew."""
+        entry = self._open[uri]
+        before = entry.checked
+        self.diagnostics(uri, cancelled)
+        return entry.checked is not before and (before is None or entry.checked is None or entry.checked != before)
 
     def lenses(self, uri: str) -> tuple[RunLens, ...]:
         """The lenses of a document; none where nothing may run or the user wants none."""
@@ -274,6 +303,29 @@ class Session:
         if document is None or not document.mentions_pallas:
             return None
         return hover(document, self.facts(uri), row, column, self.project(uri).context.targets)
+
+    def _shown_anew(self, uri: str) -> None:
+        """The editor shows another text of a file: files that import it may read other things."""
+        entry = self._open[uri]
+        if entry.notebook is None:
+            self._checker.show(entry.document)
+        self._others_changed(uri)
+
+    def _others_changed(self, uri: str = "") -> None:
+        self._checker.look_again()
+        for other, entry in self._open.items():
+            entry.is_doubtful = entry.is_doubtful or other != uri
+
+    def _is_checked(self, entry: _Open) -> bool:
+        """Whether the findings at hand are those of the text, and of what it reads in other files."""
+        self._settle(entry)
+        return entry.checked is not None and entry.checked[0] is entry.document and not entry.is_outdated
+
+    def _settle(self, entry: _Open) -> None:
+        """Ask whether what has changed in other files matters; to be done before anything is evaluated anew."""
+        if entry.is_doubtful:
+            entry.is_doubtful = False
+            entry.is_outdated = entry.is_outdated or not self._checker.is_current(entry.document)
 
     def _entry(self, uri: str) -> _Open | None:
         return self._open.get(self._notebook_of_cell.get(uri, uri))

@@ -43,6 +43,39 @@ def call(x):
     assert grid() not in ((8,), (160,))
 
 
+def test_what_an_open_editor_shows_counts_until_it_is_closed(tmp_path: Path) -> None:
+    sizes = tmp_path / "sizes.py"
+    sizes.write_text("BLOCKS = 8\nOTHER = 1\n")
+    text = """import sizes
+from jax.experimental import pallas as pl
+
+
+def double(x, o):
+    o[...] = x[...] * 2
+
+
+def call(x):
+    return pl.pallas_call(double, grid=(sizes.BLOCKS,), out_shape=x)(x)
+"""
+    analyzer = Analyzer()
+    document = open_document(tmp_path / "kernel.py", text)
+
+    def grid() -> object:
+        return analyzer.analyse(document).sites[0].specialisations[0].worlds[0].grid
+
+    assert grid() == (8,)
+    for shown, is_current in (("BLOCKS = 8\nOTHER = 2\n", True), ("BLOCKS = 16\nOTHER = 2\n", False)):
+        other = open_document(sizes, shown)
+        analyzer.show(other)
+        analyzer.look_again()
+        assert analyzer.is_current(document) is is_current
+    assert grid() == (16,)
+    assert analyzer.is_current(document)
+    analyzer.close(other)
+    analyzer.look_again()
+    assert grid() == (8,)
+
+
 def edited(text: str, original: str, chosen: random.Random) -> str:
     """A next version: an accident, a line more or less, two statements swapped, or the file as it was."""
     lines = text.split("\n")

@@ -63,6 +63,8 @@ class Analyzer:
         lacking: set[str] = set()
         for entry in queue:
             if cancelled():
+                # What the next call would evaluate again is kept where this one was cut short.
+                now = {**kept, **now}
                 break
             outcome = kept.get(entry.key)
             if outcome is not None and self.workspace.still_holds(outcome.reads):
@@ -95,10 +97,25 @@ class Analyzer:
         """Other files of the project may have come, changed or gone: read anew those that did."""
         self.workspace.new_round()
 
+    def show(self, document: Document) -> None:
+        """An editor shows this text of a file: it counts, whatever the disk has, for the files that import it too."""
+        if document.path is not None:
+            self.workspace.files.show(document.path, document)
+
+    def is_current(self, document: Document) -> bool:
+        """Whether analysing ``document`` once more would find the same: nothing that was read for it has changed."""
+        holds = self.workspace.still_holds
+        return all(
+            holds(outcome.reads) and all(body.name is None or holds(body.reads) for _, body in outcome.bodies)
+            for outcome in self._kept.get(document.uri, {}).values()
+        )
+
     def close(self, document: Document) -> None:
-        """Forget a file that is no longer open."""
+        """Forget a file that no editor shows any more; the disk counts again for those that import it."""
         self._kept.pop(document.uri, None)
         self.workspace.forget(document.uri)
+        if document.path is not None:
+            self.workspace.files.hide(document.path)
 
 
 def _guarded(function: Callable[[], Result], otherwise: Result) -> Result:

@@ -46,6 +46,8 @@ def attribute(machine: Machine, owner: Value, name: str) -> Value:
             return external(f"{path}.{name}")
         case ModuleValue(module):
             found = module.look_up(name, machine)
+            if found is MISSING and (inner := module.submodule(name, machine)) is not None:
+                return ModuleValue(inner)
             return Opaque(name, f"`{name}` was not found in its module") if found is MISSING else found
         case Array() | Ref() if name in _ARRAY_ATTRIBUTES:
             return _of_array(machine, owner, name)

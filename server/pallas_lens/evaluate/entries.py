@@ -68,6 +68,11 @@ class Outcome:
     reads: Reads
     followed: tuple[tuple[tuple[int, FollowedBody], ...], ...] = ()
 
+    @property
+    def bodies(self) -> tuple[tuple[int, FollowedBody], ...]:
+        """All the kernel bodies, with the numbers of their worlds."""
+        return tuple(body for bodies in self.followed for body in bodies)
+
 
 ORIGINS = {"generic": "static", "defaults": "default argument", "call": "call", "example": "example"}
 

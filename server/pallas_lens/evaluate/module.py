@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Final, Protocol
 from weakref import WeakKeyDictionary
 
 from ..source.document import Document
@@ -14,14 +14,27 @@ from .attributes import external
 from .machine import Frame, Machine, OutOfBudget
 from .values import MISSING, External, Function, Opaque, Scope, Value
 
-if TYPE_CHECKING:
-    from .workspace import Workspace
-
 Reads = dict[tuple[str, str], tuple[str, ...]]
 """(module, name) -> what bound it when it was read: anchors of statements, or the signature of a function.
 
-A name that begins with a NUL is an anchor: that statement was read as a whole.
+A name that begins with a NUL is an anchor: that statement was read as a whole. The module ``IMPORT`` stands for
+the imports: their names are "LEVEL NUL MODULE NUL FOLDER", and what bound them is the file that they led to.
 """
+
+IMPORT: Final = "\0import"
+
+
+class Modules(Protocol):
+    """Where the modules are that a module imports."""
+
+    def still_holds(self, reads: Reads, *, exactly: bool = False) -> bool:
+        """Whether every name in ``reads`` is still bound by the same text."""
+
+    def resolve(self, dotted: str, level: int, folder: str) -> Module | None:
+        """The module that an import in a file of ``folder`` names; None where it cannot be read."""
+
+    def import_fingerprint(self, dotted: str, level: int, folder: str) -> tuple[str, ...]:
+        """What such an import leads to now; empty where that cannot change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +61,7 @@ class Module:
     key: str
     anchor_prefix: str
     document: Document
-    workspace: Workspace
+    workspace: Modules
     scope: Scope = field(init=False)
     _binders: dict[str, tuple[int, ...]] = field(default_factory=dict)
     _positions: dict[str, int] = field(default_factory=dict)
@@ -141,7 +154,7 @@ class Module:
         for index in reversed(self._star_imports):
             for node in self.document.statements[index].tree:
                 if isinstance(node, ast.ImportFrom):
-                    source = self.workspace.resolve(node.module, node.level, self.document.path)
+                    source = self._resolve(node.module, node.level, machine)
                     if source is not None:
                         value = source.look_up(name, machine)
                         if value is not MISSING:
@@ -174,19 +187,35 @@ class Module:
             self._in_progress.discard(statement.anchor)
         return _Evaluated(frame.scope.variables, machine.reads, machine.exact_reads)
 
+    def _resolve(self, dotted: str | None, level: int, machine: Machine) -> Module | None:
+        """The module that an import of this file names; the outcome depends on which file that is."""
+        if self.document.path is None:
+            return None
+        dotted, folder = dotted or "", str(self.document.path.parent)
+        fingerprint = self.workspace.import_fingerprint(dotted, level, folder)
+        if fingerprint:
+            name = f"{level}\0{dotted}\0{folder}"
+            machine.reads[(IMPORT, name)] = machine.exact_reads[(IMPORT, name)] = fingerprint
+        return self.workspace.resolve(dotted, level, folder)
+
+    def submodule(self, name: str, machine: Machine) -> Module | None:
+        """The module ``name`` of the package that this module is, None where it is none: ``import a.b`` and ``a.b``."""
+        path = self.document.path
+        return self._resolve(name, 1, machine) if path is not None and path.name == "__init__.py" else None
+
     def imported(self, node: ast.Import | ast.ImportFrom, machine: Machine) -> Iterator[tuple[str, Value]]:
         """The names that an import binds, with their values."""
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.asname is None:
                     top = alias.name.partition(".")[0]
-                    module = self.workspace.resolve(top, 0, self.document.path)
+                    module = self._resolve(top, 0, machine)
                     yield top, ModuleValue(module) if module is not None else External(top)
                 else:
-                    module = self.workspace.resolve(alias.name, 0, self.document.path)
+                    module = self._resolve(alias.name, 0, machine)
                     yield alias.asname, ModuleValue(module) if module is not None else external(alias.name)
             return
-        source = self.workspace.resolve(node.module, node.level, self.document.path)
+        source = self._resolve(node.module, node.level, machine)
         for alias in node.names:
             if alias.name == "*":
                 continue
@@ -196,7 +225,7 @@ class Module:
                 value = source.look_up(alias.name, machine)
             if value is MISSING:
                 inner = f"{node.module}.{alias.name}" if node.module else alias.name
-                submodule = self.workspace.resolve(inner, node.level, self.document.path)
+                submodule = self._resolve(inner, node.level, machine)
                 if submodule is not None:
                     value = ModuleValue(submodule)
                 elif node.level or source is not None:

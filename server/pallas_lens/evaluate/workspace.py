@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ..source.document import Document, open_document
-from .module import Module, Reads
+from ..source.document import Document
+from .module import IMPORT, Module, Reads
+from .source_files import SourceFiles
 
 # What the tables of the library know by name is never read as source.
 _KNOWN_PACKAGES: Final = frozenset(
@@ -15,18 +16,16 @@ _KNOWN_PACKAGES: Final = frozenset(
     | {"collections", "contextlib", "os", "sys", "re", "abc", "absl", "pytest", "ml_dtypes", "jaxtyping", "torch"}
 )
 _KERNEL_PACKAGE: Final = "jax.experimental.pallas.ops"
-_LARGEST_FILE: Final = 2_000_000
 
 
 @dataclass(slots=True, eq=False)
 class Workspace:
-    """Finds and keeps modules. ``overlay`` holds the open editors' versions of files."""
+    """Finds and keeps modules. ``files`` holds their texts, those of open editors among them."""
 
     roots: tuple[Path, ...] = ()
-    overlay: dict[Path, Document] = field(default_factory=dict)
+    files: SourceFiles = field(default_factory=SourceFiles)
     _modules: dict[str, Module] = field(default_factory=dict)
-    _stamps: dict[str, tuple[int, int]] = field(default_factory=dict)
-    _found: dict[tuple[str, int, Path | None], Path | None] = field(default_factory=dict)
+    _found: dict[tuple[str, int, str], Path | None] = field(default_factory=dict)
     _main: dict[str, Module] = field(default_factory=dict)
 
     def main_module(self, document: Document) -> Module:
@@ -48,21 +47,20 @@ class Workspace:
         """Files may have come or changed: look again when next asked."""
         self._found.clear()
         for key, module in list(self._modules.items()):
-            path = Path(key)
-            document = self.overlay.get(path)
-            if document is not None:
+            document = self.files.refresh(Path(key))
+            if document is None:
+                del self._modules[key]
+            else:
                 module.update(document)
-            elif self._stamps.get(key) != _stamp(path):
-                text = _read(path)
-                if text is None:
-                    del self._modules[key]
-                else:
-                    module.update(open_document(path, text))
-                    self._stamps[key] = _stamp(path)
 
     def still_holds(self, reads: Reads, *, exactly: bool = False) -> bool:
         """Whether every name in ``reads`` is still bound by the same text (or by a function of the same signature)."""
         for (key, name), fingerprint in reads.items():
+            if key == IMPORT:
+                level, dotted, folder = name.split("\0")
+                if self.import_fingerprint(dotted, int(level), folder) != fingerprint:
+                    return False
+                continue
             module = self._main.get(key) or self._modules.get(key)
             if module is None:
                 return False
@@ -70,56 +68,62 @@ class Workspace:
                 return False
         return True
 
-    def resolve(self, dotted: str | None, level: int, importer: Path | None) -> Module | None:
-        """The project's module that an import names, None where it is not a file of the project."""
-        if importer is None or (dotted is None and level == 0):
-            return None
-        if level == 0:
-            assert dotted is not None
-            top = dotted.partition(".")[0]
-            if top in _KNOWN_PACKAGES and not dotted.startswith(_KERNEL_PACKAGE):
-                return None
-        request = (dotted or "", level, importer.parent)
-        if request not in self._found:
-            self._found[request] = self._find(dotted, level, importer)
-        path = self._found[request]
-        return None if path is None else self._module(path)
+    def resolve(self, dotted: str, level: int, folder: str) -> Module | None:
+        """The project's module that an import in a file of ``folder`` names; None where it is no file of the project."""
+        path = self.path_of(dotted, level, folder)
+        return None if path is None else self.module(path)
 
-    def _find(self, dotted: str | None, level: int, importer: Path) -> Path | None:
+    def import_fingerprint(self, dotted: str, level: int, folder: str) -> tuple[str, ...]:
+        """The file that such an import leads to now; empty for what is never read as source."""
+        if level == 0 and _is_known(dotted):
+            return ()
+        return (str(self.path_of(dotted, level, folder) or ""),)
+
+    def path_of(self, dotted: str, level: int, folder: str) -> Path | None:
+        """The project's file that an import in a file of ``folder`` names."""
+        if level == 0 and (not dotted or _is_known(dotted)):
+            return None
+        request = (dotted, level, folder)
+        if request not in self._found:
+            self._found[request] = self._find(dotted, level, Path(folder))
+        return self._found[request]
+
+    def module(self, path: Path) -> Module | None:
+        """The module of a file of the project; None where it cannot be read."""
+        key = str(path)
+        module = self._modules.get(key)
+        if module is None:
+            document = self.files.document(path)
+            if document is None:
+                return None
+            module = Module(key, f"{key}\0", document, self)
+            self._modules[key] = module
+        return module
+
+    def _find(self, dotted: str, level: int, folder: Path) -> Path | None:
         parts = dotted.split(".") if dotted else []
         if level:
-            base = importer.parent
+            base = folder
             for _ in range(level - 1):
                 base = base.parent
             return _file_of(base, parts)
-        for root in (*_package_roots(importer), *self.roots):
+        for root in (*_package_roots(folder), *self.roots):
             found = _file_of(root, parts)
             if found is not None:
                 return found
         return None
 
-    def _module(self, path: Path) -> Module | None:
-        key = str(path)
-        module = self._modules.get(key)
-        if module is None:
-            document = self.overlay.get(path)
-            if document is None:
-                text = _read(path)
-                if text is None:
-                    return None
-                document = open_document(path, text)
-                self._stamps[key] = _stamp(path)
-            module = Module(key, f"{key}\0", document, self)
-            self._modules[key] = module
-        return module
+
+def _is_known(dotted: str) -> bool:
+    return dotted.partition(".")[0] in _KNOWN_PACKAGES and not dotted.startswith(_KERNEL_PACKAGE)
 
 
-def _package_roots(importer: Path) -> tuple[Path, ...]:
-    """The folder that holds the importing file's outermost package, and the file's own folder."""
-    folder = importer.parent
-    while (folder / "__init__.py").is_file() and folder.parent != folder:
-        folder = folder.parent
-    return (folder,) if folder == importer.parent else (folder, importer.parent)
+def _package_roots(folder: Path) -> tuple[Path, ...]:
+    """The folder that holds the outermost package of the files in ``folder``, and that folder itself."""
+    outermost = folder
+    while (outermost / "__init__.py").is_file() and outermost.parent != outermost:
+        outermost = outermost.parent
+    return (outermost,) if outermost == folder else (outermost, folder)
 
 
 def _file_of(base: Path, parts: list[str]) -> Path | None:
@@ -131,20 +135,3 @@ def _file_of(base: Path, parts: list[str]) -> Path | None:
         return package if package.is_file() else None
     except (OSError, ValueError):
         return None
-
-
-def _read(path: Path) -> str | None:
-    try:
-        if path.stat().st_size > _LARGEST_FILE:
-            return None
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return (0, 0)
-    return (status.st_mtime_ns, status.st_size)
