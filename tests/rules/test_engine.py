@@ -138,6 +138,18 @@ def test_kernel_that_is_only_interpreted_is_spared_the_compilers_rules() -> None
     assert len(site_findings(site, [replace(of_tpu, every_backend=True)], CONTEXT)) == 1
 
 
+def test_under_vmap_only_what_jax_checks_before_it_changes_the_call_is_told() -> None:
+    site = CallSite(CALL, (specialised("generic", "", replace(call("a"), batch_sizes=(4,))),))
+    of_tpu = rule({"a": Problem(PART, "bad")})
+    assert site_findings(site, [of_tpu], CONTEXT) == []
+    assert len(site_findings(site, [replace(of_tpu, every_backend=True)], CONTEXT)) == 1
+
+
+def test_rules_are_silent_on_what_is_given_to_a_wrapper() -> None:
+    site = CallSite(CALL, (specialised("generic", "", replace(call("a"), wrapper="buffered_call")),))
+    assert site_findings(site, [replace(rule({"a": Problem(PART, "bad")}), every_backend=True)], CONTEXT) == []
+
+
 def use(path: str, text: str) -> ApiUse:
     return ApiUse(path, PART, PART, text, guarded=False)
 
