@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -45,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parsed = _parser().parse_args(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
+    # A command makes many objects, keeps most of them and ends: Python's own thresholds cost it a third of its time.
+    gc.set_threshold(200_000, 20, 100)
     try:
         code = _run(parsed)
         if sys.stdout is not None:

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from ..model.api_use import ApiUse, Keyword
 from ..model.span import Span
+from ..source.children import children
 from ..source.document import Document
 from ..source.statements import Statement
 from .texts import written
@@ -115,7 +116,7 @@ def _scan(
         guarded = True
     if isinstance(node, ast.If | ast.IfExp) and any(word in written(node.test) for word in _TRUSTED_GUARDS):
         guarded = True
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         _scan(child, guarded, None, chains, imports)
 
 

@@ -11,7 +11,7 @@ from ..model.kernel_call import Arity
 from ..model.span import Span
 from ..model.unknown import Unknown
 from .array_types import dtype_name, is_array_like
-from .lexical import is_generator
+from .lexical import is_generator, wrapped_form
 from .machine import DEPTH_LIMIT, Frame, Machine, Started
 from .values import (
     MISSING,
@@ -102,11 +102,11 @@ def call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
 
 
 def _applied(machine: Machine, callee: Value, arguments: Arguments, started: int) -> Value:
+    result = apply(machine, callee, arguments)
+    if arguments.frame is None or "\0" in arguments.frame.anchor or wrapped_form(arguments.keywords.keys()) is None:
+        return result
     from .wrappers import as_kernel_callable
 
-    result = apply(machine, callee, arguments)
-    if arguments.frame is None or "\0" in arguments.frame.anchor:
-        return result
     return as_kernel_callable(machine, callee, arguments, result, started)
 
 
@@ -210,8 +210,6 @@ def _evaluate_arguments(machine: Machine, node: ast.Call, frame: Frame) -> _Writ
 
 def apply(machine: Machine, callee: Value, arguments: Arguments) -> Value:
     """Call ``callee`` (settled) with ``arguments``."""
-    from .library import call_external, call_method
-
     match callee:
         case Function():
             return invoke_function(machine, callee, arguments)
@@ -229,8 +227,12 @@ def apply(machine: Machine, callee: Value, arguments: Arguments) -> Value:
             )
             return machine.lift(lambda target: apply(machine, target, merged), function)
         case External(path):
+            from .library import call_external
+
             return call_external(machine, path, arguments)
         case BoundExternal(owner, name):
+            from .library import call_method
+
             return call_method(machine, owner, name, arguments)
         case Class():
             from .classes import instantiate

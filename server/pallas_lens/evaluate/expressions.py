@@ -60,15 +60,23 @@ def evaluate(machine: Machine, node: ast.expr, frame: Frame) -> Value:
         return machine.fresh(f"a nested {type(node).__name__}", "the expressions nest too deep to follow")
     machine.nesting += 1
     try:
-        value = machine.settled(handler(machine, node, frame))
+        value = handler(machine, node, frame)
     finally:
         machine.nesting -= 1
-    if isinstance(value, tuple | ListValue | Guarded) and not isinstance(node, ast.Name | ast.Attribute):
+    kind = value.__class__
+    if kind is Guarded:
+        value = machine.settled(value)
+        kind = value.__class__
+    if kind in _TREES and node.__class__ not in _NAMES:
         size = tree_size(value)
         machine.steps += size // 16
         if size > LARGEST_TREE:
             return machine.fresh(written(node), "it holds too many values to follow")
     return value
+
+
+_TREES: Final = frozenset({tuple, SpannedTuple, ListValue, Guarded})
+_NAMES: Final = frozenset({ast.Name, ast.Attribute})
 
 
 def _constant(machine: Machine, node: ast.Constant, frame: Frame) -> Value:

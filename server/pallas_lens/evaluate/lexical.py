@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from ..source.children import children
 from ..source.statements import Statement
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -99,7 +100,7 @@ class _Walk:
             self.names = set()
             self.given_numbers = set()
             self.forwards = False
-            for child in ast.iter_child_nodes(node):
+            for child in children(node):
                 self.visit(child, classes, (node,))
             names = frozenset(self.names)
             self.names = outer | names
@@ -112,7 +113,7 @@ class _Walk:
             classes = (*classes, node.name)
         if isinstance(node, FunctionNode | ast.Lambda):
             enclosing = (*enclosing, node)
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             self.visit(child, classes, enclosing)
 
 
@@ -172,7 +173,7 @@ def _yields(node: FunctionNode) -> bool:
         if isinstance(current, ast.Yield | ast.YieldFrom):
             return True
         if not isinstance(current, FunctionNode | ast.Lambda | ast.ClassDef):
-            queue.extend(ast.iter_child_nodes(current))
+            queue.extend(children(current))
     return False
 
 

@@ -233,6 +233,11 @@ class Machine:
 
     def lift(self, function: Callable[..., Value], *values: Value) -> Value:
         """``function`` applied under each outcome of the conditions that ``values`` hang on."""
+        for value in values:
+            if value.__class__ is Guarded:
+                break
+        else:
+            return function(*values)
         values = tuple(map(self.settled, values))
         for value in values:
             if isinstance(value, Guarded):

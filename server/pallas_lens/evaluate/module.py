@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 from weakref import WeakKeyDictionary
 
+from ..source.children import children
 from ..source.document import Document
 from ..source.statements import Statement
 from .attributes import external
@@ -269,7 +270,7 @@ def _collect(node: ast.AST, names: dict[str, None]) -> None:
         case ast.Name(id=name, ctx=ast.Store()):
             names[name] = None
         case _:
-            for child in ast.iter_child_nodes(node):
+            for child in children(node):
                 _collect(child, names)
 
 

@@ -69,7 +69,7 @@ class Workspace:
         return True
 
     def resolve(self, dotted: str, level: int, folder: str) -> Module | None:
-        """The project's module that an import in a file of ``folder`` names; None where it is no file of the project."""
+        """The module that an import in a file of ``folder`` names; None where it is no file of the project."""
         path = self.path_of(dotted, level, folder)
         return None if path is None else self.module(path)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from pallas_lens.source.children import children
 from pallas_lens.source.document import Document
 from pallas_lens.source.statements import Statement
 
@@ -52,7 +53,7 @@ def _bound_by(statement: Statement) -> set[str]:
             names.add(node.id)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-        pending.extend(ast.iter_child_nodes(node))
+        pending.extend(children(node))
     return names
 
 

@@ -20,67 +20,126 @@ LARGEST_BITS: Final = 1024
 """The longest coefficient."""
 
 
+class _Written:
+    """Writes and weighs itself once: expressions are put in order by their text, over and over."""
+
+    __slots__ = ("_factor", "_size", "_text")
+    _text: str
+    _factor: str
+    _size: int
+
+    def _write(self) -> str:
+        raise NotImplementedError
+
+    def _weigh(self) -> int:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        try:
+            return self._text
+        except AttributeError:
+            text = self._write()
+            object.__setattr__(self, "_text", text)
+            return text
+
+    def factor(self) -> str:
+        """The text as one factor: in brackets where it is more than a name or a call."""
+        try:
+            return self._factor
+        except AttributeError:
+            text = _as_factor(str(self))
+            object.__setattr__(self, "_factor", text)
+            return text
+
+    def weight(self) -> int:
+        """How many symbols and operations this is made of."""
+        try:
+            return self._size
+        except AttributeError:
+            size = self._weigh()
+            object.__setattr__(self, "_size", size)
+            return size
+
+
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(_Written):
     """A named integer of unknown value, at least ``minimum`` where that is known."""
 
     name: str
     minimum: int | None = field(default=None, compare=False)
 
-    def __str__(self) -> str:
+    def _weigh(self) -> int:
+        return 1
+
+    def _write(self) -> str:
         return self.name
 
 
 @dataclass(frozen=True, slots=True)
-class FloorDivision:
+class FloorDivision(_Written):
     """``numerator // denominator``, as Python rounds."""
 
     numerator: Integer
     denominator: Integer
 
-    def __str__(self) -> str:
+    def _weigh(self) -> int:
+        return 1 + _weight(self.numerator) + _weight(self.denominator)
+
+    def _write(self) -> str:
         return f"{_wrapped(self.numerator)} // {_wrapped(self.denominator)}"
 
 
 @dataclass(frozen=True, slots=True)
-class CeilingDivision:
+class CeilingDivision(_Written):
     """``-(-numerator // denominator)``, which Pallas writes ``pl.cdiv``."""
 
     numerator: Integer
     denominator: Integer
 
-    def __str__(self) -> str:
+    def _weigh(self) -> int:
+        return 1 + _weight(self.numerator) + _weight(self.denominator)
+
+    def _write(self) -> str:
         return f"cdiv({self.numerator}, {self.denominator})"
 
 
 @dataclass(frozen=True, slots=True)
-class Modulo:
+class Modulo(_Written):
     """``dividend % divisor``, as Python signs it."""
 
     dividend: Integer
     divisor: Integer
 
-    def __str__(self) -> str:
+    def _weigh(self) -> int:
+        return 1 + _weight(self.dividend) + _weight(self.divisor)
+
+    def _write(self) -> str:
         return f"{_wrapped(self.dividend)} % {_wrapped(self.divisor)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Minimum:
+class Minimum(_Written):
     """The least of at least two integers, in canonical order."""
 
     values: tuple[Integer, ...]
 
-    def __str__(self) -> str:
+    def _weigh(self) -> int:
+        return 1 + sum(map(_weight, self.values))
+
+    def _write(self) -> str:
         return f"min({', '.join(map(str, self.values))})"
 
 
 @dataclass(frozen=True, slots=True)
-class Maximum:
+class Maximum(_Written):
     """The greatest of at least two integers, in canonical order."""
 
     values: tuple[Integer, ...]
 
-    def __str__(self) -> str:
+    def _weigh(self) -> int:
+        return 1 + sum(map(_weight, self.values))
+
+    def _write(self) -> str:
         return f"max({', '.join(map(str, self.values))})"
 
 
@@ -89,12 +148,15 @@ Monomial = tuple[Atom, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(_Written):
     """A sum of ``coefficient * product of atoms``; the empty product is the constant."""
 
     terms: tuple[tuple[Monomial, int], ...]
 
-    def __str__(self) -> str:
+    def _weigh(self) -> int:
+        return sum(1 + sum(map(_weight, monomial)) for monomial, _ in self.terms)
+
+    def _write(self) -> str:
         parts: list[str] = []
         for monomial, coefficient in self.terms:
             alone = len(monomial) == 1 and (coefficient == 1 or (coefficient == -1 and bool(parts)))
@@ -113,8 +175,12 @@ Integer = int | Expression
 
 
 def _wrapped(value: Integer | Atom) -> str:
-    """The text of ``value`` as one factor: in brackets where it is more than a name, a number or a call."""
-    text = str(value)
+    """The text of ``value`` as one factor."""
+    return value.factor() if isinstance(value, _Written) else _as_factor(str(value))
+
+
+def _as_factor(text: str) -> str:
+    """``text`` in brackets where it is more than a name, a number or a call."""
     depth = 0
     for character in text:
         if character in "([":
@@ -138,15 +204,7 @@ def _of_atom(atom: Atom) -> Expression:
 
 def _weight(value: Integer | Atom) -> int:
     """How many symbols and operations ``value`` is made of."""
-    match value:
-        case Symbol() | int():
-            return 1
-        case Expression(terms):
-            return sum(1 + sum(map(_weight, monomial)) for monomial, _ in terms)
-        case Minimum(values) | Maximum(values):
-            return 1 + sum(map(_weight, values))
-        case FloorDivision(first, second) | CeilingDivision(first, second) | Modulo(first, second):
-            return 1 + _weight(first) + _weight(second)
+    return 1 if isinstance(value, int) else value.weight()
 
 
 def _stand_in(text: str, least: int | None) -> Expression:

@@ -8,6 +8,8 @@ import sys
 import warnings
 from dataclasses import dataclass
 
+from .children import children
+
 _TYPE_PARAMETERS = re.compile(
     r"(?m)^(?P<head>[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+)"
     r"(?P<parameters>\[(?:[^\[\]]|\[[^\[\]]*\])*\])(?=[ \t]*[(:])"
@@ -90,7 +92,7 @@ def _columns_to_code_points(text: str, body: tuple[ast.stmt, ...]) -> None:
                 node.col_offset = _look_up(columns[first], node.col_offset)  # type: ignore[attr-defined]
             if last in columns:
                 node.end_col_offset = _look_up(columns[last], node.end_col_offset)  # type: ignore[attr-defined]
-        pending.extend(ast.iter_child_nodes(node))
+        pending.extend(children(node))
 
 
 def _look_up(table: list[int], column: int) -> int:
