@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .evaluate.analyzer import Analyzer
+from .evaluate.import_index import ImportIndex
 from .features.diagnostics import Diagnostic, diagnostics_of
+from .file_discovery import is_skipped
 from .model.finding import Finding
 from .model.module_facts import CallSite, ModuleFacts
 from .project import Project
@@ -33,30 +35,52 @@ class Checker:
     """Checks the documents of one server or of one run of the command line.
 
     Keeps what makes the next check of the same document cheap. ``docs`` is the URI of
-    the folder with the rules' pages ("" where there is none).
+    the folder with the rules' pages ("" where there is none). Callers in other files under
+    ``roots`` count once ``index_imports`` has been called, and is done.
     """
 
     def __init__(self, roots: tuple[Path, ...] = (), docs: str = "") -> None:
-        self._analyzer = Analyzer(workspace_roots=roots)
+        self._imports = ImportIndex(roots, is_skipped)
+        self._analyzer = Analyzer(roots, self._imports)
         self._docs = docs
         self._judged: dict[str, dict[tuple[int, ...], _Judged]] = {}
 
-    def facts(self, document: Document, cancelled: Callable[[], bool] = _never) -> ModuleFacts:
+    def index_imports(self, cancelled: Callable[[], bool] = _never) -> bool:
+        """Find out which files import which, until ``cancelled`` says yes; whether that is done."""
+        return self._imports.advance(cancelled)
+
+    @property
+    def imports_are_indexed(self) -> bool:
+        """Whether ``index_imports`` has nothing left to do."""
+        return self._imports.is_complete
+
+    def sources_changed(self) -> None:
+        """Source files have come, changed or gone on the disk: who imports which is to be asked anew."""
+        self._imports.look_again()
+
+    def owes(self, document: Document) -> bool:
+        """Whether callers in other files were left out of the last check, to answer soon."""
+        return self._analyzer.owes(document)
+
+    def facts(
+        self, document: Document, cancelled: Callable[[], bool] = _never, *, elsewhere: bool = True
+    ) -> ModuleFacts:
         """What the evaluator finds in the document; nothing where it does not speak of Pallas."""
         if not document.mentions_pallas:
             return ModuleFacts()
-        return self._analyzer.analyse(document, cancelled=cancelled)
+        return self._analyzer.analyse(document, elsewhere=elsewhere, cancelled=cancelled)
 
     def diagnostics(
-        self, document: Document, project: Project, cancelled: Callable[[], bool] = _never
+        self, document: Document, project: Project, cancelled: Callable[[], bool] = _never, *, elsewhere: bool = True
     ) -> tuple[Diagnostic, ...]:
         """The findings that are asked for and not silenced, in the order of their places.
 
+        ``elsewhere`` False: without the callers in other files that would have to be followed anew.
         Once ``cancelled`` says yes, only some of them.
         """
         if not document.mentions_pallas:
             return ()
-        facts = self.facts(document, cancelled)
+        facts = self.facts(document, cancelled, elsewhere=elsewhere)
         wanted = [
             finding
             for finding in self._findings(document.uri, facts, project.context)

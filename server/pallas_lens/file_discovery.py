@@ -45,7 +45,7 @@ def files_under(paths: Iterable[Path]) -> Iterator[Path]:
 
 def _walk(folder: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not _is_skipped(Path(parent), name))
+        folders[:] = sorted(name for name in folders if not is_skipped(Path(parent), name))
         for name in sorted(names):
             path = Path(parent, name)
             # A link that leads nowhere is told of when it is read; a pipe, a socket or a device is no source.
@@ -53,7 +53,8 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _is_skipped(parent: Path, name: str) -> bool:
+def is_skipped(parent: Path, name: str) -> bool:
+    """Whether the folder ``name`` in ``parent`` is hidden, a virtual environment, or one of installed packages."""
     return name.startswith(".") or name in _SKIPPED_FOLDERS or (parent / name / "pyvenv.cfg").is_file()
 
 

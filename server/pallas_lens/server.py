@@ -373,6 +373,8 @@ class PallasLensServer(LanguageServer):
     async def _check_outdated(self) -> None:
         try:
             await self._quiet()
+            while not self.session.index_imports(self._is_busy):
+                await self._quiet()
             while (uri := self.session.outdated()) is not None:
                 if self.session.check_again(uri, self._is_busy):
                     self._diagnostics_changed((uri,))

@@ -79,6 +79,8 @@ class _Open:
     """Another file has changed since it was checked; whether that matters has not been asked."""
     is_outdated: bool = False
     """It has, and it does."""
+    is_owed: bool = False
+    """Callers in other files were left out of the last check."""
     ran: tuple[_Ran, ...] = ()
 
 
@@ -112,10 +114,12 @@ class Session:
         """A project file has changed: read settings, environment and sources anew."""
         self._projects.forget()
         self._checker.look_again()
+        self._checker.sources_changed()
         self._forget_answers()
 
     def sources_changed(self) -> None:
         """Python files have changed on the disk: what was read of them is asked anew."""
+        self._checker.sources_changed()
         self._others_changed()
 
     def take_problems(self) -> list[str]:
@@ -200,26 +204,45 @@ class Session:
         if entry is None:
             return ModuleFacts()
         self._settle(entry)
-        return self._checker.facts(entry.document)
+        return self._checker.facts(entry.document, elsewhere=False)
 
-    def diagnostics(self, uri: str, cancelled: Callable[[], bool] = lambda: False) -> tuple[Diagnostic, ...]:
-        """Static findings, and those of runs whose code has not changed; some of them once ``cancelled`` says yes."""
+    def diagnostics(
+        self, uri: str, cancelled: Callable[[], bool] = lambda: False, *, elsewhere: bool = False
+    ) -> tuple[Diagnostic, ...]:
+        """Static findings, and those of runs whose code has not changed; some of them once ``cancelled`` says yes.
+
+        ``elsewhere`` False: what only callers in other files show may be owed, so that typing does not wait for it;
+        ``outdated`` then names the document.
+        """
         entry = self._entry(uri)
         if entry is None or not entry.document.mentions_pallas:
             return ()
         if not self._is_checked(entry):
-            found = self._checker.diagnostics(entry.document, self._projects.of(entry.document.path), cancelled)
+            project = self._projects.of(entry.document.path)
+            found = self._checker.diagnostics(entry.document, project, cancelled, elsewhere=elsewhere)
             if cancelled():
                 return found
             entry.checked = (entry.document, found)
             entry.is_outdated = False
+            entry.is_owed = self._checker.owes(entry.document)
         static = entry.checked[1] if entry.checked is not None else ()
         return (*static, *self._found_by_runs(entry))
+
+    def index_imports(self, cancelled: Callable[[], bool]) -> bool:
+        """Find out which files import which, where a document asks for it; whether that is done."""
+        if self._checker.imports_are_indexed or not any(one.document.mentions_pallas for one in self._open.values()):
+            return True
+        if not self._checker.index_imports(cancelled):
+            return False
+        for entry in self._open.values():
+            entry.is_doubtful = True
+        return True
 
     def outdated(self) -> str | None:
         """An open document whose findings are not those of its last check any more, since another file changed."""
         for uri, entry in self._open.items():
-            if entry.checked is not None and entry.checked[0] is entry.document and not self._is_checked(entry):
+            is_of_this_text = entry.checked is not None and entry.checked[0] is entry.document
+            if is_of_this_text and (entry.is_owed or not self._is_checked(entry)):
                 return uri
         return None
 
@@ -227,7 +250,8 @@ class Session:
         """Check an outdated document; whether its findings have changed. Once ``cancelled`` says yes, ask anew."""
         entry = self._open[uri]
         before = entry.checked
-        self.diagnostics(uri, cancelled)
+        entry.is_outdated = entry.is_outdated or entry.is_owed
+        self.diagnostics(uri, cancelled, elsewhere=True)
         return entry.checked is not before and (before is None or entry.checked is None or entry.checked != before)
 
     def lenses(self, uri: str) -> tuple[RunLens, ...]:

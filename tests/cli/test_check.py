@@ -412,3 +412,14 @@ class TestSettings:
         (found,) = codes("0.12.0.1")
         assert found[0].startswith("PAL9")
         assert found[1] == "error"
+
+
+def test_a_caller_in_another_file_shows_what_is_wrong(tmp_path: Path) -> None:
+    kernel = UNALIGNED.replace("100", "rows").replace("def call(x)", "def call(x, rows)")
+    assert "def call(x, rows)" in kernel
+    write(tmp_path, "ops/kernel.py", kernel)
+    test = "import jax.numpy as jnp\nfrom kernel import call\n\n\ndef test_it():\n    call(jnp.ones((512, 256)), 100)\n"
+    write(tmp_path, "ops/kernel_test.py", test)
+    (finding,) = pallas_lens("check", "ops", "--output-format", "json", folder=tmp_path).json
+    assert (finding["code"], finding["specialisation"]) == ("PAL102", "call kernel_test.test_it")
+    assert finding["filename"] == str(Path("ops", "kernel.py"))

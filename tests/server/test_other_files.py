@@ -125,3 +125,46 @@ async def test_a_file_that_comes_later_is_found(tmp_path: Path) -> None:
             )
         )
         assert codes(await pushed_anew(window, uri, 2)) == ["PAL102"]
+
+
+CALLER = """\
+import jax.numpy as jnp
+from kernel import call
+
+
+def test_small():
+    call(jnp.ones((4096, 1024), jnp.float32), {rows})
+"""
+CALLED = (
+    KERNEL.format(names="UNUSED", block="(rows, 1024)")
+    .replace("def call(x)", "def call(x, rows)")
+    .replace("from sizes import UNUSED\n", "")
+)
+
+
+@pytest.mark.parametrize("pull", [False, True], ids=["pushed", "pulled"])
+async def test_callers_in_the_projects_tests_count_after_the_first_findings(pull: bool, tmp_path: Path) -> None:
+    (tmp_path / "test_small.py").write_text(CALLER.format(rows=100))
+    (tmp_path / "kernel.py").write_text(CALLED)
+    async with editor(tmp_path, capabilities(pull=pull)) as window:
+        uri = window.open(CALLED)
+        if pull:
+            assert await window.pulled(uri) == []
+            await window.until(lambda: window.refreshes)
+            found = await window.pulled(uri)
+        else:
+            assert await window.pushed(uri) == []
+            found = await pushed_anew(window, uri, 2)
+        assert codes(found) == ["PAL102"]
+        assert "test_small" in found[0].message
+
+
+async def test_a_test_that_is_typed_counts_for_the_kernel(tmp_path: Path) -> None:
+    (tmp_path / "test_small.py").write_text(CALLER.format(rows=128))
+    (tmp_path / "kernel.py").write_text(CALLED)
+    async with editor(tmp_path) as window:
+        uri = window.open(CALLED)
+        test = window.open(CALLER.format(rows=128), "test_small.py")
+        assert await window.pushed(uri) == []
+        window.set_text(test, CALLER.format(rows=100))
+        assert codes(await pushed_anew(window, uri, 2)) == ["PAL102"]

@@ -31,6 +31,7 @@ def check(arguments: argparse.Namespace) -> int:
     projects.of(Path.cwd() / "anything.py")
     refuse_bad_settings(projects)
     checker = Checker(inputs.roots, _docs())
+    checker.index_imports()
     reports: list[FileReport] = []
     fixed = 0
     for source in inputs.sources():

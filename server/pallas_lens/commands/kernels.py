@@ -25,6 +25,7 @@ def kernels(arguments: argparse.Namespace) -> int:
     projects = projects_for(arguments)
     projects.of(Path.cwd() / "anything.py")
     checker = Checker(inputs.roots)
+    checker.index_imports()
     entries: list[dict[str, Any]] = []
     for source in inputs.sources():
         document = document_of(source)

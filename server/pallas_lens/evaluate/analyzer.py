@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +20,9 @@ from ..source.document import Document
 from ..source.example_faults import example_problems
 from ..source.statements import Statement
 from .api_uses import api_uses
+from .callers_elsewhere import CallersElsewhere
 from .entries import Entry, Outcome, noted, run_entry, with_new_bodies
+from .import_index import ImportIndex
 from .lexical import EntryFunction, outline
 from .values import FROM_CALLER
 from .workspace import Workspace
@@ -27,6 +30,8 @@ from .workspace import Workspace
 Result = TypeVar("Result")
 
 CALLER_LIMIT: Final = 24
+ENOUGH_ELSEWHERE: Final = 2
+"""Once callers in other files have reached each call site so often, no more of them are followed."""
 _MORE_CALLERS: Final = Missing("callers", f"no more than {CALLER_LIMIT} callers are followed")
 _RAISE_VARIABLE: Final = "PALLAS_LENS_RAISE"
 
@@ -36,22 +41,36 @@ class Analyzer:
     """Evaluates files. Keep one for a session: what an edit did not touch is not evaluated again.
 
     ``workspace_roots`` are the folders in which absolute imports are looked for besides
-    the file's own package. Nothing of the user's is ever imported or run.
+    the file's own package. Nothing of the user's is ever imported or run. Callers in the
+    project's other files are found by ``imports``, once that is complete.
     """
 
     workspace_roots: tuple[Path, ...] = ()
+    imports: ImportIndex | None = None
     workspace: Workspace = field(init=False)
+    _elsewhere: CallersElsewhere | None = field(init=False)
     _kept: dict[str, dict[tuple[str, str, str, str], Outcome]] = field(default_factory=dict)
+
+    _callers_seen: dict[str, tuple[tuple[str, str, str, str], ...]] = field(default_factory=dict)
+    _owed: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.workspace = Workspace(self.workspace_roots)
+        self._elsewhere = None if self.imports is None else CallersElsewhere(self.imports, self.workspace)
 
     def analyse(
-        self, document: Document, *, bodies: bool = True, cancelled: Callable[[], bool] = lambda: False
+        self,
+        document: Document,
+        *,
+        bodies: bool = True,
+        elsewhere: bool = True,
+        cancelled: Callable[[], bool] = lambda: False,
     ) -> ModuleFacts:
         """What ``document`` says about its kernels. Never raises on what the file holds.
 
-        ``cancelled`` is asked between entries; once it says yes, what was found until then is returned.
+        ``elsewhere`` False: callers in other files that would have to be followed anew are
+        left out, and ``owes`` says so. ``cancelled`` is asked between entries; once it says
+        yes, what was found until then is returned.
         """
         if not document.mentions_pallas:
             return ModuleFacts()
@@ -66,11 +85,7 @@ class Analyzer:
                 # What the next call would evaluate again is kept where this one was cut short.
                 now = {**kept, **now}
                 break
-            outcome = kept.get(entry.key)
-            if outcome is not None and self.workspace.still_holds(outcome.reads):
-                outcome = _guarded(partial(with_new_bodies, outcome, self.workspace.still_holds), None)
-            else:
-                outcome = None
+            outcome = self._held(kept.get(entry.key))
             if outcome is None:
                 outcome = _guarded(partial(run_entry, module, entry, bodies), Outcome((), {}))
             now[entry.key] = outcome
@@ -82,6 +97,8 @@ class Analyzer:
                 # What the caller decides is asked of callers whose own arguments are not known either.
                 queue += _callers_of(document, lacking, queue)
                 lacking = set()
+        else:
+            self._follow_callers_elsewhere(document, kept, now, by_span, elsewhere, cancelled)
         if sum(1 for entry in queue if entry.kind == "call") >= CALLER_LIMIT:
             for span, (first, *others) in by_span.items():
                 by_span[span] = [noted(first, _MORE_CALLERS), *others]
@@ -92,6 +109,51 @@ class Analyzer:
             _guarded(lambda: _runnables(document), ()),
             _guarded(lambda: _faults(document), ()),
         )
+
+    def _held(self, outcome: Outcome | None) -> Outcome | None:
+        """``outcome``, its bodies up to date, where nothing that it read has changed."""
+        if outcome is None or not self.workspace.still_holds(outcome.reads):
+            return None
+        return _guarded(partial(with_new_bodies, outcome, self.workspace.still_holds), None)
+
+    def _follow_callers_elsewhere(
+        self,
+        document: Document,
+        kept: dict[tuple[str, str, str, str], Outcome],
+        now: dict[tuple[str, str, str, str], Outcome],
+        by_span: dict[Span, list[Specialised]],
+        elsewhere: bool,
+        cancelled: Callable[[], bool],
+    ) -> None:
+        callers = self._callers_elsewhere(document)
+        self._callers_seen[document.uri] = tuple(entry.key for entry in callers)
+        self._owed.discard(document.uri)
+        lacking = Counter({span: ENOUGH_ELSEWHERE for span in by_span})
+        for entry in callers:
+            if not +lacking:
+                break
+            outcome = self._held(kept.get(entry.key))
+            if outcome is None:
+                if not elsewhere or cancelled():
+                    self._owed.add(document.uri)
+                    continue
+                module = self._elsewhere.module(document, entry) if self._elsewhere is not None else None
+                if module is None:
+                    continue
+                # Their bodies are those of the generic reading, which rules have looked at already.
+                outcome = _guarded(partial(run_entry, module, entry, False), Outcome((), {}))
+            now[entry.key] = outcome
+            for span, specialised in outcome.calls:
+                if span in by_span:
+                    _add(by_span[span], specialised)
+                    lacking[span] -= 1
+
+    def _callers_elsewhere(self, document: Document) -> list[Entry]:
+        return [] if self._elsewhere is None else _guarded(partial(self._elsewhere.entries, document), [])
+
+    def owes(self, document: Document) -> bool:
+        """Whether callers in other files were left out of the last analysis."""
+        return document.uri in self._owed
 
     def look_again(self) -> None:
         """Other files of the project may have come, changed or gone: read anew those that did."""
@@ -104,6 +166,10 @@ class Analyzer:
 
     def is_current(self, document: Document) -> bool:
         """Whether analysing ``document`` once more would find the same: nothing that was read for it has changed."""
+        if document.mentions_pallas:
+            callers = tuple(entry.key for entry in self._callers_elsewhere(document))
+            if callers != self._callers_seen.get(document.uri, ()):
+                return False
         holds = self.workspace.still_holds
         return all(
             holds(outcome.reads) and all(body.name is None or holds(body.reads) for _, body in outcome.bodies)
@@ -113,6 +179,10 @@ class Analyzer:
     def close(self, document: Document) -> None:
         """Forget a file that no editor shows any more; the disk counts again for those that import it."""
         self._kept.pop(document.uri, None)
+        self._callers_seen.pop(document.uri, None)
+        self._owed.discard(document.uri)
+        if self._elsewhere is not None:
+            self._elsewhere.forget(document.uri)
         self.workspace.forget(document.uri)
         if document.path is not None:
             self.workspace.files.hide(document.path)

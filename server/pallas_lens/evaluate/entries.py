@@ -7,6 +7,7 @@ import copy
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from ..model.kernel_body import KernelBody
@@ -22,8 +23,9 @@ from .classes import array_fields, says_array
 from .expressions import evaluate, look_up, make_function
 from .extraction import worlds
 from .lexical import EntryFunction, FunctionNode, outline, stored_attributes
-from .machine import Frame, Machine, OutOfBudget
+from .machine import STEP_LIMIT, Frame, Machine, OutOfBudget
 from .module import Module, Reads
+from .parametrized import first_parameters
 from .statements import execute
 from .texts import written
 from .values import FROM_CALLER, Array, Class, Condition, Function, Instance, Opaque, Partial, Scope, Value
@@ -38,13 +40,18 @@ class Entry:
     kind: str
     """"generic", "defaults", "call" or "example"."""
     example: ExampleComment | None = None
+    file: Path | None = None
+    """The other file of the project that it stands in, for a caller there."""
+    module_name: str = ""
+    """What that file is called in the name of the specialisation."""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
         """Identifies the entry as long as its text stays."""
         name = self.function.qualified_name if self.function is not None else ""
         example = "" if self.example is None else f"{self.example.name}:{self.example.text}"
-        return (self.statement.anchor, name, self.kind, example)
+        place = self.statement.anchor if self.file is None else f"{self.file}\0{self.statement.anchor}"
+        return (place, name, self.kind, example)
 
     @property
     def specialisation(self) -> str:
@@ -53,7 +60,8 @@ class Entry:
             assert self.example is not None and self.function is not None
             return f"example {self.example.name or self.function.qualified_name}"
         if self.kind == "call":
-            return f"call {self.function.qualified_name if self.function is not None else 'module'}"
+            name = self.function.qualified_name if self.function is not None else "module"
+            return f"call {self.module_name}.{name}" if self.module_name else f"call {name}"
         return self.kind
 
 
@@ -74,6 +82,10 @@ class Outcome:
         return tuple(body for bodies in self.followed for body in bodies)
 
 
+_STEPS_ELSEWHERE: Final = 7_000
+"""Of a caller in another file, so many steps are followed: there may be many, and each is one view of the call."""
+_VARIANTS_ELSEWHERE: Final = 2
+"""And so many times it may reach one call site."""
 ORIGINS = {"generic": "static", "defaults": "default argument", "call": "call", "example": "example"}
 
 
@@ -82,9 +94,12 @@ def run_entry(module: Module, entry: Entry, with_bodies: bool) -> Outcome:
     machine = Machine(statement_anchor=module.anchor_prefix + entry.statement.anchor)
     reading = ""
     is_whole = True
+    if entry.file is not None:
+        machine.steps = STEP_LIMIT - _STEPS_ELSEWHERE
     try:
         reading = _execute(machine, module, entry)
-        _run_loose_functions(machine, entry)
+        if entry.file is None:
+            _run_loose_functions(machine, entry)
     except (OutOfBudget, RecursionError):
         is_whole = False
     collected = _collect(machine, module, entry, reading, with_bodies)
@@ -184,7 +199,10 @@ def _parameters(
     if entry.kind == "generic":
         return _with_default_functions(machine, function, bound), ""
     if entry.kind == "call" or entry.kind == "defaults":
-        return _with_defaults(entry, function, bound)
+        bound, sentence = _with_defaults(entry, function, bound)
+        if entry.kind == "call":
+            bound |= first_parameters(machine, function.node, frame, bound)
+        return bound, sentence
     assert entry.example is not None
     _with_defaults(entry, function, bound)
     for name, value in entry.example.arguments:
@@ -354,9 +372,9 @@ def _collect(
             continue
         if entry.kind == "call" and _inside(span, own):
             continue
-        if len(found.get(span, ())) >= 6:
+        if len(found.get(span, ())) >= (6 if entry.file is None else _VARIANTS_ELSEWHERE):
             continue
-        machine.steps = min(machine.steps, 30_000)
+        machine.steps = min(machine.steps, 30_000 if entry.file is None else STEP_LIMIT - _STEPS_ELSEWHERE)
         before = len(machine.started)
         try:
             calls, followed = worlds(machine, started, entry.specialisation, ORIGINS[entry.kind], with_bodies)
@@ -395,7 +413,7 @@ def _specialised(
 
 
 def _own_nodes_span(entry: Entry) -> Span | None:
-    if entry.function is None:
+    if entry.function is None or entry.file is not None:
         return None
     node: FunctionNode = entry.function.node
     first = node.decorator_list[0].lineno if node.decorator_list else node.lineno

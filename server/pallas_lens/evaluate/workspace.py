@@ -61,7 +61,9 @@ class Workspace:
                 if self.import_fingerprint(dotted, int(level), folder) != fingerprint:
                     return False
                 continue
-            module = self._main.get(key) or self._modules.get(key)
+            module = self._main.get(key)
+            if module is None and not key.startswith("main:"):
+                module = self.module(Path(key))
             if module is None:
                 return False
             if (module.exact_fingerprint(name) if exactly else module.fingerprint(name)) != fingerprint:
@@ -75,13 +77,13 @@ class Workspace:
 
     def import_fingerprint(self, dotted: str, level: int, folder: str) -> tuple[str, ...]:
         """The file that such an import leads to now; empty for what is never read as source."""
-        if level == 0 and _is_known(dotted):
+        if level == 0 and is_known(dotted):
             return ()
         return (str(self.path_of(dotted, level, folder) or ""),)
 
     def path_of(self, dotted: str, level: int, folder: str) -> Path | None:
         """The project's file that an import in a file of ``folder`` names."""
-        if level == 0 and (not dotted or _is_known(dotted)):
+        if level == 0 and (not dotted or is_known(dotted)):
             return None
         request = (dotted, level, folder)
         if request not in self._found:
@@ -114,7 +116,8 @@ class Workspace:
         return None
 
 
-def _is_known(dotted: str) -> bool:
+def is_known(dotted: str) -> bool:
+    """Whether the library's tables know the module, so that it is never read as source."""
     return dotted.partition(".")[0] in _KNOWN_PACKAGES and not dotted.startswith(_KERNEL_PACKAGE)
 
 
