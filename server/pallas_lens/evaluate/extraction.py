@@ -220,11 +220,9 @@ class _Extraction:
         grid_is_given = grid_value is not MISSING and grid_value is not None
         grid = grid_dims(grid_value) if grid_is_given else ()
         count = self._prefetch_count()
-        if isinstance(grid, Unknown):
-            grid = self._grid_by_index_maps(grid, count)
         self.note("grid", grid)
         self.note("num_scalar_prefetch", count)
-        grid_rank = None if isinstance(grid, Unknown) else len(grid)
+        grid_rank = self._rank_by_index_maps(count) if isinstance(grid, Unknown) else len(grid)
         prefetch = self._prefetch_refs(count)
         self.grid_rank, self.prefetch = grid_rank, prefetch
         in_specs = self._specs("in_specs", grid_rank, prefetch)
@@ -291,10 +289,10 @@ class _Extraction:
         )
         return call, kernel_value, self._refs(operands)
 
-    def _grid_by_index_maps(self, grid: Unknown, prefetched: int | Unknown) -> tuple[Dim, ...] | Unknown:
-        """A grid of the rank that all index maps take, since JAX refuses any other; its bounds stay unknown."""
+    def _rank_by_index_maps(self, prefetched: int | Unknown) -> int | None:
+        """The rank of a grid that is not known: what all index maps take, since JAX refuses any other."""
         if isinstance(prefetched, Unknown):
-            return grid
+            return None
         arities = {
             arity_of(self.machine, spec.index_map)
             for name in ("in_specs", "out_specs")
@@ -302,11 +300,11 @@ class _Extraction:
             if isinstance(spec, BlockSpecValue) and spec.index_map is not None
         }
         if len(arities) != 1:
-            return grid
+            return None
         (arity,) = arities
         if isinstance(arity, Unknown) or arity.minimum != arity.maximum or arity.minimum <= prefetched:
-            return grid
-        return (grid,) * (arity.minimum - prefetched)
+            return None
+        return arity.minimum - prefetched
 
     def _is_for_callers(self, form: Form, grid: tuple[Dim, ...] | Unknown, kernel: Value) -> bool:
         """Whether the function around only forwards: then what matters is given by its callers."""

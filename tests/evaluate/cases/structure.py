@@ -44,7 +44,7 @@ def whole_arrays(x):
 def the_index_map_tells_the_rank(x, grid, block):
     return pl.pallas_call(
         any_kernel,
-        grid=grid,  #: grid (?, ?)
+        grid=grid,  #: grid ?
         in_specs=[pl.BlockSpec(block, lambda i, j: (i, j, 0))],  #: in 0 x ?? block (?, ?, ?) at (grid0, grid1, 0)
         out_shape=jax.ShapeDtypeStruct((8, 128), x.dtype),
     )(x)
