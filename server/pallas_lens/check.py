@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .evaluate.analyzer import Analyzer
 from .evaluate.import_index import ImportIndex
+from .evaluate.packages import Packages
 from .features.diagnostics import Diagnostic, diagnostics_of
 from .file_discovery import is_skipped
 from .model.finding import Finding
@@ -35,13 +36,19 @@ class Checker:
     """Checks the documents of one server or of one run of the command line.
 
     Keeps what makes the next check of the same document cheap. ``docs`` is the URI of
-    the folder with the rules' pages ("" where there is none). Callers in other files under
+    the folder with the rules' pages ("" where there is none); ``packages_of`` gives the
+    environment of a file, where its packages may be read. Callers in other files under
     ``roots`` count once ``index_imports`` has been called, and is done.
     """
 
-    def __init__(self, roots: tuple[Path, ...] = (), docs: str = "") -> None:
+    def __init__(
+        self,
+        roots: tuple[Path, ...] = (),
+        docs: str = "",
+        packages_of: Callable[[Path | None], Packages | None] = lambda _: None,
+    ) -> None:
         self._imports = ImportIndex(roots, is_skipped)
-        self._analyzer = Analyzer(roots, self._imports)
+        self._analyzer = Analyzer(roots, self._imports, packages_of)
         self._docs = docs
         self._judged: dict[str, dict[tuple[int, ...], _Judged]] = {}
 

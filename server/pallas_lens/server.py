@@ -16,6 +16,8 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from . import __version__, lsp_convert
 from .config import SECTION
+from .environment.lookup import Documentation, EnvironmentLookup
+from .features.hover_documentation import with_documentation
 from .features.run import summary
 from .lsp_convert import FIX_ALL, RUN_COMMAND, View
 from .message_queue import MessageQueue
@@ -31,6 +33,9 @@ NAME: Final = "pallas-lens"
 _STATUS: Final = "pallasLens/status"
 _STATUS_VERSION: Final = 1
 _SLOW_SECONDS: Final = 0.2
+_LONGEST_LOOK_SECONDS: Final = 10.0
+_DOCUMENTATION_SECONDS: Final = 0.2
+"""A hover waits so long for the documentation of a name; what comes later is there the next time."""
 _QUIET_SECONDS: Final = 0.05
 """What is not for the text that the user types begins after so long without a message."""
 _LOG_LEVELS: Final = {
@@ -89,6 +94,7 @@ class PallasLensServer(LanguageServer):
         self._published: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._catching_up: asyncio.Task[None] | None = None
+        self._is_closing = threading.Event()
         self._runs = 0
         self._runner = Runner()
         self._has_complained = False
@@ -252,7 +258,10 @@ class PallasLensServer(LanguageServer):
 
     def close(self) -> None:
         """End what runs."""
+        self._is_closing.set()
         self._runner.close()
+        if self._session is not None:
+            self._session.close_environments()
 
     # Documents
 
@@ -375,8 +384,13 @@ class PallasLensServer(LanguageServer):
             await self._quiet()
             while not self.session.index_imports(self._is_busy):
                 await self._quiet()
-            while (uri := self.session.outdated()) is not None:
-                if self.session.check_again(uri, self._is_busy):
+            while (uri := self.session.outdated()) is not None or self.session.awaits_environment:
+                if uri is None:
+                    await asyncio.get_running_loop().run_in_executor(
+                        None, self.session.look_into_environment, self._is_closing.is_set
+                    )
+                    self.session.environment_was_read()
+                elif self.session.check_again(uri, self._is_busy):
                     self._diagnostics_changed((uri,))
                 await self._quiet()
         except Exception:
@@ -403,12 +417,28 @@ class PallasLensServer(LanguageServer):
 
     # Features
 
-    def _hover(self, params: types.HoverParams) -> types.Hover | None:
-        view = self._view(params.text_document.uri)
+    async def _hover(self, params: types.HoverParams) -> types.Hover | None:
+        uri = params.text_document.uri
+        view = self._view(uri)
         if view is None:
             return None
-        found = self.session.hover(params.text_document.uri, *view.row_and_column(params.position))
-        return lsp_convert.hover(found, view) if found is not None else None
+        row, column = view.row_and_column(params.position)
+        found = self.session.hover(uri, row, column)
+        if found is None:
+            return None
+        source = self.session.documentation_source(uri, row, column)
+        documentation = None if source is None else await self._documentation(*source)
+        if documentation is not None:
+            found = with_documentation(found, documentation.signature, documentation.text)
+        return lsp_convert.hover(found, view)
+
+    async def _documentation(self, name: str, lookup: EnvironmentLookup) -> Documentation | None:
+        """What the user's JAX says of ``name``, where that is known or comes soon."""
+        if not lookup.has_looked_for(name):
+            loop = asyncio.get_running_loop()
+            looking = loop.run_in_executor(None, lookup.documentation, name, _LONGEST_LOOK_SECONDS)
+            await asyncio.wait({looking}, timeout=_DOCUMENTATION_SECONDS)
+        return lookup.known_documentation(name)
 
     def _code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
         uri = params.text_document.uri

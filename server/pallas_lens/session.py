@@ -9,11 +9,14 @@ from pathlib import Path
 
 from . import config
 from .check import Checker
+from .environment.environments import Environments
+from .environment.lookup import EnvironmentLookup
 from .features.code_actions import Action, fix_all, quick_fixes
 from .features.code_lens import RunLens, run_lenses, runnable_lens_at
 from .features.dependencies import texts_behind
 from .features.diagnostics import Diagnostic
 from .features.hover import Hover, hover
+from .features.hover_documentation import documented_name
 from .features.run import Limits, diagnostics_of_run, find_runnable, job_for, targets_for
 from .model.module_facts import ModuleFacts
 from .model.span import Span
@@ -92,7 +95,8 @@ class Session:
         self._open: dict[str, _Open] = {}
         self._notebook_of_cell: dict[str, str] = {}
         self._projects = self._new_projects()
-        self._checker = Checker(start.roots, start.docs)
+        self._environments = Environments(waits=False, ask_process=start.trusted)
+        self._checker = Checker(start.roots, start.docs, self._environment_of)
 
     @property
     def trusted(self) -> bool:
@@ -108,11 +112,13 @@ class Session:
         """Take the editor's ``pallasLens`` section anew."""
         self._start = replace(self._start, settings=settings)
         self._projects = self._new_projects()
+        self._environments.forget()
         self._forget_answers()
 
     def files_changed(self) -> None:
         """A project file has changed: read settings, environment and sources anew."""
         self._projects.forget()
+        self._environments.forget()
         self._checker.look_again()
         self._checker.sources_changed()
         self._forget_answers()
@@ -238,6 +244,19 @@ class Session:
             entry.is_doubtful = True
         return True
 
+    @property
+    def awaits_environment(self) -> bool:
+        """Whether something of the user's environment was asked for that ``look_into_environment`` would find."""
+        return self._environments.is_wanted
+
+    def look_into_environment(self, cancelled: Callable[[], bool]) -> None:
+        """Look for what was asked for; may take seconds, and so is called in a thread."""
+        self._environments.look(cancelled)
+
+    def environment_was_read(self) -> None:
+        """Open files that asked for something of the environment may be told now."""
+        self._others_changed()
+
     def outdated(self) -> str | None:
         """An open document whose findings are not those of its last check any more, since another file changed."""
         for uri, entry in self._open.items():
@@ -350,6 +369,21 @@ class Session:
         if entry.is_doubtful:
             entry.is_doubtful = False
             entry.is_outdated = entry.is_outdated or not self._checker.is_current(entry.document)
+
+    def documentation_source(self, uri: str, row: int, column: int) -> tuple[str, EnvironmentLookup] | None:
+        """The name of JAX at a place, and what can tell its documentation; None where there is either not."""
+        document = self.document(uri)
+        name = None if document is None else documented_name(document, row, column)
+        lookup = None if document is None else self._environment_of(document.path)
+        return (name, lookup) if name is not None and lookup is not None else None
+
+    def close_environments(self) -> None:
+        """End what reads the user's environment."""
+        self._environments.close()
+
+    def _environment_of(self, path: Path | None) -> EnvironmentLookup | None:
+        environment = self._projects.of(path).environment
+        return None if environment is None else self._environments.of(environment.interpreter)
 
     def _entry(self, uri: str) -> _Open | None:
         return self._open.get(self._notebook_of_cell.get(uri, uri))

@@ -18,7 +18,7 @@ from pallas_lens.output.report import FileReport
 from pallas_lens.project import Projects
 from pallas_lens.source.document import Document, open_document
 
-from .common import Inputs, complain, display_name, projects_for, refuse_bad_settings
+from .common import Inputs, complain, display_name, packages_of, projects_for, refuse_bad_settings
 from .fix_files import FixFailed, fix_file
 
 _COUNTED = (Severity.ERROR, Severity.WARNING)
@@ -30,7 +30,7 @@ def check(arguments: argparse.Namespace) -> int:
     projects = projects_for(arguments)
     projects.of(Path.cwd() / "anything.py")
     refuse_bad_settings(projects)
-    checker = Checker(inputs.roots, _docs())
+    checker = Checker(inputs.roots, _docs(), packages_of(projects))
     checker.index_imports()
     reports: list[FileReport] = []
     fixed = 0

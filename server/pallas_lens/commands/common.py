@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from pallas_lens.cli import UsageError
 from pallas_lens.config import Layer
+from pallas_lens.environment.environments import Environments
+from pallas_lens.environment.lookup import EnvironmentLookup
 from pallas_lens.file_discovery import SourceFile, Unreadable, files_under, read_source
 from pallas_lens.project import Projects, project_root
 
@@ -52,6 +54,17 @@ def projects_for(arguments: argparse.Namespace) -> Projects:
     if interpreter:
         values["interpreter"] = interpreter
     return Projects(Layer(values))
+
+
+def packages_of(projects: Projects) -> Callable[[Path | None], EnvironmentLookup | None]:
+    """The packages that the files of a project can import: those of the environment that its settings lead to."""
+    environments = Environments(waits=True)
+
+    def of(path: Path | None) -> EnvironmentLookup | None:
+        environment = projects.of(path).environment
+        return None if environment is None else environments.of(environment.interpreter)
+
+    return of
 
 
 def refuse_bad_settings(projects: Projects) -> None:

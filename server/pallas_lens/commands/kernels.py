@@ -16,7 +16,7 @@ from pallas_lens.output.kernels_json import kernel_to_json, kernels_json
 from pallas_lens.source.document import Document
 
 from .check import document_of
-from .common import Inputs, display_name, projects_for, refuse_bad_settings
+from .common import Inputs, display_name, packages_of, projects_for, refuse_bad_settings
 
 
 def kernels(arguments: argparse.Namespace) -> int:
@@ -24,7 +24,7 @@ def kernels(arguments: argparse.Namespace) -> int:
     inputs = Inputs(arguments)
     projects = projects_for(arguments)
     projects.of(Path.cwd() / "anything.py")
-    checker = Checker(inputs.roots)
+    checker = Checker(inputs.roots, packages_of=packages_of(projects))
     checker.index_imports()
     entries: list[dict[str, Any]] = []
     for source in inputs.sources():

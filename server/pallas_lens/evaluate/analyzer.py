@@ -24,6 +24,7 @@ from .callers_elsewhere import CallersElsewhere
 from .entries import Entry, Outcome, noted, run_entry, with_new_bodies
 from .import_index import ImportIndex
 from .lexical import EntryFunction, outline
+from .packages import Packages
 from .values import FROM_CALLER
 from .workspace import Workspace
 
@@ -47,6 +48,8 @@ class Analyzer:
 
     workspace_roots: tuple[Path, ...] = ()
     imports: ImportIndex | None = None
+    packages_of: Callable[[Path | None], Packages | None] = lambda _: None
+    """The environment of a file, where its packages may be read."""
     workspace: Workspace = field(init=False)
     _elsewhere: CallersElsewhere | None = field(init=False)
     _kept: dict[str, dict[tuple[str, str, str, str], Outcome]] = field(default_factory=dict)
@@ -74,6 +77,7 @@ class Analyzer:
         """
         if not document.mentions_pallas:
             return ModuleFacts()
+        self.workspace.packages = self.packages_of(document.path)
         module = self.workspace.main_module(document)
         kept = self._kept.get(document.uri, {})
         now: dict[tuple[str, str, str, str], Outcome] = {}
@@ -166,6 +170,7 @@ class Analyzer:
 
     def is_current(self, document: Document) -> bool:
         """Whether analysing ``document`` once more would find the same: nothing that was read for it has changed."""
+        self.workspace.packages = self.packages_of(document.path)
         if document.mentions_pallas:
             callers = tuple(entry.key for entry in self._callers_elsewhere(document))
             if callers != self._callers_seen.get(document.uri, ()):

@@ -14,6 +14,7 @@ from .entries import Entry
 from .import_index import ImportIndex
 from .lexical import Lexical, outline
 from .module import Module, Reads
+from .packages import NotRead
 from .parametrized import is_parametrized
 from .workspace import Workspace
 
@@ -63,8 +64,16 @@ class CallersView:
 
     def resolve(self, dotted: str, level: int, folder: str) -> Module | None:
         """The module that an import in a file of ``folder`` names; None where it cannot be read."""
-        path = self.workspace.path_of(dotted, level, folder)
-        return None if path is None else self.module(path)
+        path = self.workspace.location(dotted, level, folder)
+        return self.module(path) if isinstance(path, Path) else None
+
+    def why_not_read(self, dotted: str, level: int, folder: str) -> str:
+        """Why a module of the user's environment is not known; "" for one that is, and for one that is not there."""
+        return self.workspace.why_not_read(dotted, level, folder)
+
+    def definition(self, module: str, name: str) -> tuple[Module, str] | NotRead | None:
+        """Where a name is defined that ``module``, of the user's environment, has from elsewhere."""
+        return self.workspace.definition(module, name)
 
     def import_fingerprint(self, dotted: str, level: int, folder: str) -> tuple[str, ...]:
         """What such an import leads to now; empty where that cannot change."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from .packages import is_known
 from .source_files import Stamp
-from .workspace import Workspace, is_known
+from .workspace import Workspace
 
 FILE_LIMIT: Final = 4_000
 FOLDER_LIMIT: Final = 4_000
@@ -162,7 +163,7 @@ def _lead_to(imports: tuple[Import, ...], word: str, wanted: str, folder: Path, 
         if word in names:
             requests.append(f"{dotted}.{word}" if dotted else word)
         for request in requests:
-            path = workspace.path_of(request, level, str(folder))
-            if path is not None and real(path) == wanted:
+            path = workspace.location(request, level, str(folder))
+            if isinstance(path, Path) and real(path) == wanted:
                 return True
     return False

@@ -13,6 +13,7 @@ from ..source.document import Document
 from ..source.statements import Statement
 from .attributes import external
 from .machine import Frame, Machine, OutOfBudget
+from .packages import NotRead
 from .values import MISSING, External, Function, Opaque, Scope, Value
 
 Reads = dict[tuple[str, str], tuple[str, ...]]
@@ -33,6 +34,12 @@ class Modules(Protocol):
 
     def resolve(self, dotted: str, level: int, folder: str) -> Module | None:
         """The module that an import in a file of ``folder`` names; None where it cannot be read."""
+
+    def why_not_read(self, dotted: str, level: int, folder: str) -> str:
+        """Why a module of the user's environment is not known; "" for one that is, and for one that is not there."""
+
+    def definition(self, module: str, name: str) -> tuple[Module, str] | NotRead | None:
+        """Where a name is defined that ``module``, of the user's environment, has from elsewhere."""
 
     def import_fingerprint(self, dotted: str, level: int, folder: str) -> tuple[str, ...]:
         """What such an import leads to now; empty where that cannot change."""
@@ -199,6 +206,28 @@ class Module:
             machine.reads[(IMPORT, name)] = machine.exact_reads[(IMPORT, name)] = fingerprint
         return self.workspace.resolve(dotted, level, folder)
 
+    def _reason(self, node: ast.ImportFrom) -> str:
+        """Why the module that ``node`` imports from is not known, where it is one of the environment."""
+        path = self.document.path
+        return self.workspace.why_not_read(node.module or "", node.level, str(path.parent)) if path is not None else ""
+
+    def _defined_elsewhere(self, node: ast.ImportFrom, name: str, machine: Machine) -> Value:
+        """What a package of the environment has under ``name`` though its file does not bind it; MISSING: nothing."""
+        path = self.document.path
+        if path is None or node.level or not node.module:
+            return MISSING
+        found = self.workspace.definition(node.module, name)
+        if found is None:
+            return MISSING
+        asked, folder = f"{node.module}:{name}", str(path.parent)
+        fingerprint = self.workspace.import_fingerprint(asked, 0, folder)
+        machine.reads[(IMPORT, f"0\0{asked}\0{folder}")] = fingerprint
+        machine.exact_reads[(IMPORT, f"0\0{asked}\0{folder}")] = fingerprint
+        if isinstance(found, NotRead):
+            return Opaque(name, f"`{name}` comes from `{node.module}`: {found.why}")
+        module, inner = found
+        return module.look_up(inner, machine)
+
     def submodule(self, name: str, machine: Machine) -> Module | None:
         """The module ``name`` of the package that this module is, None where it is none: ``import a.b`` and ``a.b``."""
         path = self.document.path
@@ -229,6 +258,10 @@ class Module:
                 submodule = self._resolve(inner, node.level, machine)
                 if submodule is not None:
                     value = ModuleValue(submodule)
+                elif (value := self._defined_elsewhere(node, alias.name, machine)) is not MISSING:
+                    pass
+                elif reason := self._reason(node):
+                    value = Opaque(bound, f"`{alias.name}` comes from `{node.module}`: {reason}")
                 elif node.level or source is not None:
                     reason = (
                         f"`{alias.name}` is imported from `{'.' * node.level}{node.module or ''}`, which was not found"

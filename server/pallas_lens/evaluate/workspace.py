@@ -8,14 +8,14 @@ from typing import Final
 
 from ..source.document import Document
 from .module import IMPORT, Module, Reads
+from .packages import NotRead, Packages, is_known, is_worth_reading
 from .source_files import SourceFiles
 
-# What the tables of the library know by name is never read as source.
-_KNOWN_PACKAGES: Final = frozenset(
-    {"jax", "jaxlib", "numpy", "scipy", "functools", "math", "typing", "dataclasses", "enum", "itertools", "operator"}
-    | {"collections", "contextlib", "os", "sys", "re", "abc", "absl", "pytest", "ml_dtypes", "jaxtyping", "torch"}
-)
-_KERNEL_PACKAGE: Final = "jax.experimental.pallas.ops"
+PACKAGE_FILE_LIMIT: Final = 300
+"""So many files of the user's environment are read for one project; what lies beyond is unknown."""
+
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+_TOO_MANY: Final = f"{PACKAGE_FILE_LIMIT} files of the environment are read already, and no more are"
 
 
 @dataclass(slots=True, eq=False)
@@ -24,9 +24,12 @@ class Workspace:
 
     roots: tuple[Path, ...] = ()
     files: SourceFiles = field(default_factory=SourceFiles)
+    packages: Packages | None = None
+    """The environment of the file being analysed."""
     _modules: dict[str, Module] = field(default_factory=dict)
     _found: dict[tuple[str, int, str], Path | None] = field(default_factory=dict)
     _main: dict[str, Module] = field(default_factory=dict)
+    _package_files: set[str] = field(default_factory=set)
 
     def main_module(self, document: Document) -> Module:
         """The module of the file that is analysed; kept from version to version."""
@@ -71,15 +74,52 @@ class Workspace:
         return True
 
     def resolve(self, dotted: str, level: int, folder: str) -> Module | None:
-        """The module that an import in a file of ``folder`` names; None where it is no file of the project."""
-        path = self.path_of(dotted, level, folder)
-        return None if path is None else self.module(path)
+        """The module that an import in a file of ``folder`` names; None where it cannot be read."""
+        path = self.location(dotted, level, folder)
+        return self.module(path) if isinstance(path, Path) else None
+
+    def why_not_read(self, dotted: str, level: int, folder: str) -> str:
+        """Why a module of the user's environment is not known; "" for one that is, and for one that is not there."""
+        found = self.location(dotted, level, folder)
+        return found.why if isinstance(found, NotRead) else ""
+
+    def definition(self, module: str, name: str) -> tuple[Module, str] | NotRead | None:
+        """Where a name is defined that ``module``, of the user's environment, has from elsewhere."""
+        if self.packages is None or not is_worth_reading(module):
+            return None
+        found = self.packages.definition(module, name)
+        if not isinstance(found, tuple):
+            return found
+        path, inner = found
+        if not self._may_read(path):
+            return NotRead(_TOO_MANY)
+        source = self.module(path)
+        return None if source is None else (source, inner)
+
+    def location(self, dotted: str, level: int, folder: str) -> Path | NotRead | None:
+        """The file of the project or of the environment that an import in a file of ``folder`` names."""
+        found: Path | NotRead | None = self.path_of(dotted, level, folder)
+        if found is None and self.packages is not None and level == 0 and dotted and is_worth_reading(dotted):
+            found = self.packages.module(dotted)
+        return found if not isinstance(found, Path) or self._may_read(found) else NotRead(_TOO_MANY)
+
+    def _may_read(self, path: Path) -> bool:
+        if not _INSTALLED & set(path.parts):
+            return True
+        key = str(path)
+        if key not in self._package_files and len(self._package_files) >= PACKAGE_FILE_LIMIT:
+            return False
+        self._package_files.add(key)
+        return True
 
     def import_fingerprint(self, dotted: str, level: int, folder: str) -> tuple[str, ...]:
         """The file that such an import leads to now; empty for what is never read as source."""
         if level == 0 and is_known(dotted):
             return ()
-        return (str(self.path_of(dotted, level, folder) or ""),)
+        module, of_module, name = dotted.partition(":")
+        if of_module:
+            return (str(self.packages.definition(module, name)),) if self.packages is not None else ("",)
+        return (str(self.location(dotted, level, folder) or ""),)
 
     def path_of(self, dotted: str, level: int, folder: str) -> Path | None:
         """The project's file that an import in a file of ``folder`` names."""
@@ -110,15 +150,12 @@ class Workspace:
                 base = base.parent
             return _file_of(base, parts)
         for root in (*_package_roots(folder), *self.roots):
+            if root.name in _INSTALLED and not is_worth_reading(dotted):
+                continue
             found = _file_of(root, parts)
             if found is not None:
                 return found
         return None
-
-
-def is_known(dotted: str) -> bool:
-    """Whether the library's tables know the module, so that it is never read as source."""
-    return dotted.partition(".")[0] in _KNOWN_PACKAGES and not dotted.startswith(_KERNEL_PACKAGE)
 
 
 def _package_roots(folder: Path) -> tuple[Path, ...]:

@@ -30,7 +30,7 @@ def named_operation(document: Document, facts: ModuleFacts, row: int, column: in
     node = _innermost_call(document, statement, row, column)
     if node is None:
         return None
-    name = _canonical(node.func, document)
+    name = canonical_name(node.func, document)
     if name is None or cost_of(name) is None or not _is_kernel_code(document, facts, statement, row, column):
         return None
     kind = OperationKind.DOT if name.rpartition(".")[2] in ("dot", "dot_general", "matmul") else OperationKind.CALL
@@ -49,7 +49,7 @@ def _innermost_call(document: Document, statement: Statement, row: int, column: 
     return found
 
 
-def _canonical(node: ast.expr, document: Document) -> str | None:
+def canonical_name(node: ast.expr, document: Document) -> str | None:
     """The dotted path that an expression names; a method of anything but a module as ``jax.Array.NAME``."""
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
