@@ -77,7 +77,7 @@ def test_the_reason_says_that_it_is_looked_for(tmp_path: Path) -> None:
 def test_names_that_a_file_does_not_bind_are_asked_of_the_process(tmp_path: Path) -> None:
     newer = "def broken(:\n    pass\n\nROWS = 100\n"
     packages = {**PACKAGES, "lazy/__init__.py": "from .many import *\n", "lazy/many.py": "from .newer import ROWS\n"}
-    lookup = Environments(waits=True).of(environment(tmp_path, {**packages, "lazy/newer.py": newer}))
+    lookup = Environments(waits=True, seconds=60).of(environment(tmp_path, {**packages, "lazy/newer.py": newer}))
     found = lookup.definition("lazy", "ROWS")
     assert found == (tmp_path / "env/lib/python3.12/site-packages/lazy/newer.py", "ROWS")
     assert lookup.definition("lazy", "ROWS") is found
@@ -115,7 +115,7 @@ def test_what_asks_does_not_grow(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from pallas_lens.environment.environments import Environments
-lookup = Environments(waits=True).of(Path({str(interpreter)!r}))
+lookup = Environments(waits=True, seconds=60).of(Path({str(interpreter)!r}))
 print(lookup.definition("newer", "made"))
 lookup.close()
 print(sorted({{"jedi", "parso", "jax", "newer"}} & sys.modules.keys()))

@@ -13,10 +13,11 @@ from .lookup import EnvironmentLookup
 
 @dataclass(slots=True, eq=False)
 class Environments:
-    """``waits`` and ``ask_process`` as in ``EnvironmentLookup``; ``variables`` are those of the user's Python."""
+    """The first three as in ``EnvironmentLookup``; ``variables`` are those of the user's Python."""
 
     waits: bool
     ask_process: bool = True
+    seconds: float = 4.0
     variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
     _lookups: dict[Path, EnvironmentLookup] = field(default_factory=dict)
 
@@ -26,7 +27,7 @@ class Environments:
         if found is None:
             named = [Path(entry) for entry in self.variables.get("PYTHONPATH", "").split(os.pathsep) if entry]
             folders = (*(path.absolute() for path in named if path.is_dir()), *package_folders(interpreter))
-            found = EnvironmentLookup(tuple(dict.fromkeys(folders)), self.waits, self.ask_process)
+            found = EnvironmentLookup(tuple(dict.fromkeys(folders)), self.waits, self.ask_process, self.seconds)
             self._lookups[interpreter] = found
         return found
 

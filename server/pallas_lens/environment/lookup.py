@@ -17,8 +17,6 @@ from .protocol import Answer
 _PENDING: Final = NotRead("it is being looked for in your Python environment")
 _SECONDS: Final = 10.0
 """For one question, where nobody waits for the answer."""
-_SECONDS_OF_ALL: Final = 4.0
-"""For all questions of one run of the command line together."""
 _MOST_DOCUMENTATION: Final = 500
 
 
@@ -42,13 +40,14 @@ class EnvironmentLookup:
     folders: tuple[Path, ...]
     waits: bool
     ask_process: bool = True
+    seconds: float = 4.0
+    """Where it waits: for all that is asked of the process together."""
     _files: PackageFiles = field(init=False)
     _process: EnvironmentProcess = field(init=False)
     _modules: dict[str, Path | None] = field(default_factory=dict)
     _definitions: dict[tuple[str, str], tuple[int, tuple[Path, str] | None]] = field(default_factory=dict)
     _documentation: dict[str, Documentation | None] = field(default_factory=dict)
     _wanted: dict[tuple[str, str], None] = field(default_factory=dict)
-    _seconds_left: float = _SECONDS_OF_ALL
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -135,11 +134,11 @@ class EnvironmentLookup:
             self._wanted[(module, name)] = None
 
     def _look_for(self, module: str, name: str, file: Path | None) -> tuple[int, tuple[Path, str] | None]:
-        seconds = self._seconds_left if self.waits else _SECONDS
+        seconds = self.seconds if self.waits else _SECONDS
         answer = Answer(0)
         if seconds > 0:
             answer, taken = _timed(lambda: self._process.ask("definition", f"{module}.{name}", seconds))
-            self._seconds_left -= taken if self.waits else 0.0
+            self.seconds -= taken if self.waits else 0.0
         found = (Path(answer.file), answer.name) if answer.file else None
         kept = self._definitions[(module, name)] = (_changed(file), found)
         return kept
