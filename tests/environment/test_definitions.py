@@ -123,15 +123,18 @@ def test_the_process_answers_from_files_and_by_jedi(process: EnvironmentProcess,
     assert process.ask("definition", "library.none", 60).why == "no source in the environment defines `library.none`"
 
 
-def test_nothing_of_the_environment_is_imported(tmp_path: Path) -> None:
+def test_nothing_of_the_environment_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = tmp_path / "imported"
     run = f"open({str(mark)!r}, 'w').close()\n"
     write(
         tmp_path / "site",
         {"library/__init__.py": run + "def __getattr__(name): ...\n", "started.pth": "import library"},
     )
+    write(tmp_path / "project", {"json.py": run, "jedi.py": run, "sitecustomize.py": run})
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "project"))
     process = EnvironmentProcess((tmp_path / "site",))
-    assert process.ask("definition", "library.lazy", 60).why
+    assert process.ask("definition", "library.lazy", 60).why.startswith("no source")
     process.close()
     assert not mark.exists()
 

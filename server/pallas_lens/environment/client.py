@@ -5,13 +5,13 @@ from __future__ import annotations
 import atexit
 import contextlib
 import logging
-import os
 import queue
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Final
 
@@ -32,8 +32,7 @@ class EnvironmentProcess:
     """
 
     def __init__(self, folders: tuple[Path, ...], command: tuple[str, ...] = ()) -> None:
-        module = f"{__package__}.process"
-        self._command = command or (sys.executable, "-m", module, *map(str, folders))
+        self._command = command or _command(folders)
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
@@ -102,10 +101,9 @@ class EnvironmentProcess:
         if self._closed:
             return
         self._answers = queue.SimpleQueue()
-        variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(_PACKAGE_FOLDER), *filter(None, sys.path)])}
         try:
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=variables
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
         except OSError as error:
             _log.warning("The process that reads the environment cannot be started: %s", error)
@@ -128,6 +126,19 @@ class EnvironmentProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_CLOSE_SECONDS)
         atexit.unregister(self.close)
+
+
+def _command(folders: tuple[Path, ...]) -> tuple[str, ...]:
+    """The process under our own Python, isolated: no file of the folder it starts in takes a module's place."""
+    jedi = find_spec("jedi")
+    ours = [str(_PACKAGE_FOLDER)]
+    if jedi is not None and jedi.origin is not None:
+        ours.append(str(Path(jedi.origin).parents[1]))
+    program = (
+        f"import runpy, sys; sys.path[:0] = {ours!r}; "
+        f"runpy.run_module({f'{__package__}.process'!r}, run_name='__main__', alter_sys=True)"
+    )
+    return (sys.executable, "-I", "-c", program, *map(str, folders))
 
 
 def _read(stream: IO[bytes], answers: queue.SimpleQueue[Answer | None]) -> None:
