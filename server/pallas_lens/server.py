@@ -38,6 +38,8 @@ _DOCUMENTATION_SECONDS: Final = 0.2
 """A hover waits so long for the documentation of a name; what comes later is there the next time."""
 _QUIET_SECONDS: Final = 0.05
 """What is not for the text that the user types begins after so long without a message."""
+_PAUSE_SECONDS: Final = 0.4
+"""And what would cost more than a key may, after so long without a change."""
 _LOG_LEVELS: Final = {
     "error": logging.ERROR,
     "warning": logging.WARNING,
@@ -96,6 +98,7 @@ class PallasLensServer(LanguageServer):
         self._catching_up: asyncio.Task[None] | None = None
         self._is_closing = threading.Event()
         self._runs = 0
+        self._changes = 0
         self._runner = Runner()
         self._has_complained = False
         self._status: tuple[str | None, tuple[str, ...]] | None = None
@@ -295,6 +298,7 @@ class PallasLensServer(LanguageServer):
         self._closed(params.notebook_document.uri)
 
     def _changed(self, uri: str) -> None:
+        self._changes += 1
         if not self._pulls:
             self._schedule(uri)
 
@@ -384,13 +388,19 @@ class PallasLensServer(LanguageServer):
             await self._quiet()
             while not self.session.index_imports(self._is_busy):
                 await self._quiet()
-            while (uri := self.session.outdated()) is not None or self.session.awaits_environment:
-                if uri is None:
+            while True:
+                uri = self.session.outdated()
+                if uri is None and self.session.awaits_environment:
                     await asyncio.get_running_loop().run_in_executor(
                         None, self.session.look_into_environment, self._is_closing.is_set
                     )
                     self.session.environment_was_read()
-                elif self.session.check_again(uri, self._is_busy):
+                elif uri is None:
+                    if self.session.owed() is None:
+                        return
+                    await self._pause()
+                    uri = self.session.outdated() or self.session.owed()
+                if uri is not None and self.session.check_again(uri, self._is_busy):
                     self._diagnostics_changed((uri,))
                 await self._quiet()
         except Exception:
@@ -398,6 +408,13 @@ class PallasLensServer(LanguageServer):
 
     def _is_busy(self) -> bool:
         return self.queue is not None and not self.queue.is_empty
+
+    async def _pause(self) -> None:
+        """Wait until the user has not typed for a while: callers cost too much to be followed at every key."""
+        changes = -1
+        while changes != self._changes:
+            changes = self._changes
+            await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _quiet(self) -> None:
         """Wait until no message waits and none comes for a moment."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -259,11 +259,11 @@ class Session:
 
     def outdated(self) -> str | None:
         """An open document whose findings are not those of its last check any more, since another file changed."""
-        for uri, entry in self._open.items():
-            is_of_this_text = entry.checked is not None and entry.checked[0] is entry.document
-            if is_of_this_text and (entry.is_owed or not self._is_checked(entry)):
-                return uri
-        return None
+        return next((uri for uri, entry in self._checked() if not self._is_checked(entry)), None)
+
+    def owed(self) -> str | None:
+        """An open document of which callers in other files were left out since it was typed in."""
+        return next((uri for uri, entry in self._checked() if entry.is_owed), None)
 
     def check_again(self, uri: str, cancelled: Callable[[], bool]) -> bool:
         """Check an outdated document; whether its findings have changed. Once ``cancelled`` says yes, ask anew."""
@@ -384,6 +384,11 @@ class Session:
     def _environment_of(self, path: Path | None) -> EnvironmentLookup | None:
         environment = self._projects.of(path).environment
         return None if environment is None else self._environments.of(environment.interpreter)
+
+    def _checked(self) -> Iterator[tuple[str, _Open]]:
+        for uri, entry in self._open.items():
+            if entry.checked is not None and entry.checked[0] is entry.document:
+                yield uri, entry
 
     def _entry(self, uri: str) -> _Open | None:
         return self._open.get(self._notebook_of_cell.get(uri, uri))
