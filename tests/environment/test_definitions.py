@@ -106,11 +106,14 @@ def test_signature_and_docstring_come_from_the_source(name: str, tmp_path: Path)
 
 
 @pytest.fixture
-def process(tmp_path: Path) -> Iterator[EnvironmentProcess]:
+def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EnvironmentProcess]:
     write(tmp_path, LIBRARY)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
     process = EnvironmentProcess((tmp_path,))
     yield process
     process.close()
+    assert not list((tmp_path / "temporary").iterdir())
 
 
 def test_the_process_answers_from_files_and_by_jedi(process: EnvironmentProcess, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pallas_lens.environment.environments import Environments
 from pallas_lens.evaluate.analyzer import Analyzer
+from pallas_lens.evaluate.packages import NotRead
 from pallas_lens.model.kernel_call import BlockSpec
 from pallas_lens.source.document import open_document
 
@@ -84,6 +85,13 @@ def test_names_that_a_file_does_not_bind_are_asked_of_the_process(tmp_path: Path
     assert lookup.definition("lazy", "OTHER") is None
     assert lookup.definition("nothing", "ROWS") is None
     lookup.close()
+
+
+def test_a_bound_that_is_hit_is_said(tmp_path: Path) -> None:
+    lookup = Environments(waits=True, seconds=0).of(environment(tmp_path, PACKAGES))
+    found = lookup.definition("blocks", "NOTHING")
+    assert isinstance(found, NotRead)
+    assert found.why == "the time for reading the environment is used up"
 
 
 def test_an_untrusted_workspace_starts_no_process(tmp_path: Path) -> None:

@@ -6,8 +6,10 @@ import atexit
 import contextlib
 import logging
 import queue
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from dataclasses import replace
@@ -33,6 +35,7 @@ class EnvironmentProcess:
 
     def __init__(self, folders: tuple[Path, ...], command: tuple[str, ...] = ()) -> None:
         self._command = command or _command(folders)
+        self._cache: Path | None = None
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
@@ -102,11 +105,16 @@ class EnvironmentProcess:
             return
         self._answers = queue.SimpleQueue()
         try:
+            self._cache = Path(tempfile.mkdtemp(prefix="pallas-lens-"))
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                (*self._command, str(self._cache)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
             )
         except OSError as error:
             _log.warning("The process that reads the environment cannot be started: %s", error)
+            self._remove_cache()
             return
         atexit.register(self.close)
         assert self._process.stdout is not None
@@ -125,7 +133,13 @@ class EnvironmentProcess:
             process.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_CLOSE_SECONDS)
+        self._remove_cache()
         atexit.unregister(self.close)
+
+    def _remove_cache(self) -> None:
+        cache, self._cache = self._cache, None
+        if cache is not None:
+            shutil.rmtree(cache, ignore_errors=True)
 
 
 def _command(folders: tuple[Path, ...]) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ class EnvironmentLookup:
     _files: PackageFiles = field(init=False)
     _process: EnvironmentProcess = field(init=False)
     _modules: dict[str, Path | None] = field(default_factory=dict)
-    _definitions: dict[tuple[str, str], tuple[int, tuple[Path, str] | None]] = field(default_factory=dict)
+    _definitions: dict[tuple[str, str], tuple[int, tuple[Path, str] | NotRead | None]] = field(default_factory=dict)
     _documentation: dict[str, Documentation | None] = field(default_factory=dict)
     _wanted: dict[tuple[str, str], None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -133,13 +133,15 @@ class EnvironmentLookup:
         with self._lock:
             self._wanted[(module, name)] = None
 
-    def _look_for(self, module: str, name: str, file: Path | None) -> tuple[int, tuple[Path, str] | None]:
+    def _look_for(self, module: str, name: str, file: Path | None) -> tuple[int, tuple[Path, str] | NotRead | None]:
         seconds = self.seconds if self.waits else _SECONDS
-        answer = Answer(0)
+        answer = Answer(0, why="the time for reading the environment is used up")
         if seconds > 0:
             answer, taken = _timed(lambda: self._process.ask("definition", f"{module}.{name}", seconds))
             self.seconds -= taken if self.waits else 0.0
-        found = (Path(answer.file), answer.name) if answer.file else None
+        found: tuple[Path, str] | NotRead | None = (Path(answer.file), answer.name) if answer.file else None
+        if answer.id == 0:
+            found = NotRead(answer.why)
         kept = self._definitions[(module, name)] = (_changed(file), found)
         return kept
 

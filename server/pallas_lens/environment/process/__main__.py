@@ -1,9 +1,13 @@
-"""Answers questions about an environment on standard input until that ends: ``python -m … FOLDER…``."""
+"""Answers questions about an environment on standard input until that ends: ``python -m … FOLDER… CACHE``.
+
+CACHE is a folder for files of this process; it is gone when the process is.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -21,8 +25,9 @@ _ADDRESS_SPACE: Final = 2 * 1024 * 1024 * 1024
 class Answerer:
     """Answers from files where they tell, else from jedi."""
 
-    def __init__(self, folders: tuple[Path, ...]) -> None:
+    def __init__(self, folders: tuple[Path, ...], cache: Path) -> None:
         self._files = PackageFiles(folders)
+        self._cache = cache
         self._definitions = Definitions(self._files)
         self._jedi: JediAnswers | None = None
 
@@ -40,7 +45,7 @@ class Answerer:
                     documentation_of(found.node),
                 )
             if self._jedi is None:
-                self._jedi = JediAnswers(self._files)
+                self._jedi = JediAnswers(self._files, self._cache)
             inferred = self._jedi.find(ask.name)
             if inferred is None:
                 return Answer(ask.id, why=f"no source in the environment defines `{ask.name}`")
@@ -58,16 +63,11 @@ class Answerer:
             # jedi meets every kind of code; whatever it stumbles over is one unknown more.
             return Answer(ask.id, why=f"looking for `{ask.name}` failed: {type(error).__name__}: {error}")
 
-    def close(self) -> None:
-        """Leave nothing behind."""
-        if self._jedi is not None:
-            self._jedi.close()
 
-
-def main(stdin: BinaryIO, stdout: BinaryIO, folders: tuple[Path, ...]) -> None:
+def main(stdin: BinaryIO, stdout: BinaryIO, folders: tuple[Path, ...], cache: Path) -> None:
     """Answer until the questions end or the memory is used up."""
     _be_modest()
-    answerer = Answerer(folders)
+    answerer = Answerer(folders, cache)
     try:
         for line in stdin:
             ask = decode_ask(line)
@@ -78,7 +78,7 @@ def main(stdin: BinaryIO, stdout: BinaryIO, folders: tuple[Path, ...]) -> None:
             if _memory() > _LARGEST_MEMORY:
                 return
     finally:
-        answerer.close()
+        shutil.rmtree(cache, ignore_errors=True)
 
 
 def _be_modest() -> None:
@@ -108,4 +108,5 @@ if __name__ == "__main__":
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
-        main(sys.stdin.buffer, answers, tuple(map(Path, sys.argv[1:])))
+        *places, last = map(Path, sys.argv[1:])
+        main(sys.stdin.buffer, answers, tuple(places), last)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,15 +23,13 @@ class Inferred:
 
 
 class JediAnswers:
-    """jedi over the folders of an environment; imported when first asked. ``close`` removes its cache."""
+    """jedi over the folders of an environment, with its own files in ``cache``; imported when first asked."""
 
-    def __init__(self, files: PackageFiles) -> None:
+    def __init__(self, files: PackageFiles, cache: Path) -> None:
         import jedi
         from jedi.inference.compiled import access
 
-        # jedi's parser keeps what it has parsed on the disk; that is for this process alone.
-        self._cache = Path(tempfile.mkdtemp(prefix="pallas-lens-"))
-        jedi.settings.cache_directory = str(self._cache)
+        jedi.settings.cache_directory = str(cache)
         load = access.load_module
 
         def load_standard_library(state: Any, dotted_name: str, **options: Any) -> Any:
@@ -45,7 +41,7 @@ class JediAnswers:
         self._environment = jedi.InterpreterEnvironment()
         tops = {str(place.parent) for place in files.mapped}
         folders = [*map(str, files.search_path), *sorted(tops)]
-        self._project = jedi.Project(self._cache, sys_path=folders, smart_sys_path=False)
+        self._project = jedi.Project(cache, sys_path=folders, smart_sys_path=False)
 
     def find(self, dotted: str) -> Inferred | None:
         """Where ``dotted`` is defined, at the top level of a module; None where jedi cannot tell."""
@@ -75,10 +71,6 @@ class JediAnswers:
     def _names(script: Any) -> Iterator[Any]:
         yield from script.goto(2, 0, follow_imports=True)
         yield from script.infer(2, 0)
-
-    def close(self) -> None:
-        """Leave nothing on the disk."""
-        shutil.rmtree(self._cache, ignore_errors=True)
 
 
 def _is_standard(dotted: str) -> bool:
