@@ -23,7 +23,7 @@ ALLOWED_ROOMS = {
     "runtime/worker": {"runtime.worker", "runtime.protocol"},
     "features": {"features", "evaluate", "source", "model", "knowledge", "rules", "runtime", "config"},
     "environment": {"environment", "evaluate.packages", "user_environment"},
-    "environment/process": {"environment.process", "environment.package_files", "environment.protocol"},
+    "environment/process": {"environment.process", "environment.package_files", "environment.protocol", "source"},
 }
 
 LSP_MODULES = {"server.py", "lsp_convert.py"}

@@ -99,6 +99,7 @@ class PallasLensServer(LanguageServer):
         self._is_closing = threading.Event()
         self._runs = 0
         self._changes = 0
+        self._looking: asyncio.Future[Documentation | None] | None = None
         self._runner = Runner()
         self._has_complained = False
         self._status: tuple[str | None, tuple[str, ...]] | None = None
@@ -451,10 +452,11 @@ class PallasLensServer(LanguageServer):
 
     async def _documentation(self, name: str, lookup: EnvironmentLookup) -> Documentation | None:
         """What the user's JAX says of ``name``, where that is known or comes soon."""
-        if not lookup.has_looked_for(name):
+        if not lookup.has_looked_for(name) and (self._looking is None or self._looking.done()):
+            # Only the hover that begins to look waits: a slow answer must not slow every hover until it comes.
             loop = asyncio.get_running_loop()
-            looking = loop.run_in_executor(None, lookup.documentation, name, _LONGEST_LOOK_SECONDS)
-            await asyncio.wait({looking}, timeout=_DOCUMENTATION_SECONDS)
+            self._looking = loop.run_in_executor(None, lookup.documentation, name, _LONGEST_LOOK_SECONDS)
+            await asyncio.wait({self._looking}, timeout=_DOCUMENTATION_SECONDS)
         return lookup.known_documentation(name)
 
     def _code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:

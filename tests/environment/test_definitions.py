@@ -58,9 +58,9 @@ class Config:
 """,
     "loop/__init__.py": "from loop.inner import name",
     "loop/inner.py": "from loop import name",
-    # The parser of this Python cannot read the next one, jedi's can.
-    "newer/__init__.py": "from .inner import made\\n",
-    "newer/inner.py": 'def made(x):\\n    """Made."""\\n\\n\\ndef broken(:\\n',
+    # What a newer Python may add to the language, the parser of this one cannot read; jedi's can.
+    "newer/__init__.py": "from .inner import made, beside\\n",
+    "newer/inner.py": 'def beside(x): ...\\n\\n\\ndef made(x):\\n    """Made."""\\n    return $\\n',
 }
 LIBRARY = {name: text.replace("\\n", "\n") for name, text in LIBRARY.items()}
 
@@ -78,6 +78,8 @@ DEFINED = {
     "library": None,
     "nothing.at_all": None,
     "loop.name": None,
+    "newer.beside": ("newer/inner.py", 1),
+    "newer.made": None,
 }
 
 
@@ -121,7 +123,7 @@ def test_the_process_answers_from_files_and_by_jedi(process: EnvironmentProcess,
     found = process.ask("definition", "library.alias", 60)
     assert (found.file, found.name, found.line) == (str(tmp_path / "library/blocks.py"), "spec_for", 5)
     inferred = process.ask("documentation", "newer.made", 60)
-    assert (inferred.file, inferred.name, inferred.line) == (str(tmp_path / "newer/inner.py"), "made", 1)
+    assert (inferred.file, inferred.name, inferred.line) == (str(tmp_path / "newer/inner.py"), "made", 4)
     assert (inferred.signature, inferred.documentation) == ("made(x)", "Made.")
     assert process.ask("definition", "library.none", 60).why == "no source in the environment defines `library.none`"
 

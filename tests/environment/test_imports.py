@@ -76,7 +76,7 @@ def test_the_reason_says_that_it_is_looked_for(tmp_path: Path) -> None:
 
 
 def test_names_that_a_file_does_not_bind_are_asked_of_the_process(tmp_path: Path) -> None:
-    newer = "def broken(:\n    pass\n\nROWS = 100\n"
+    newer = "ROWS = 100 $\n"
     packages = {**PACKAGES, "lazy/__init__.py": "from .many import *\n", "lazy/many.py": "from .newer import ROWS\n"}
     lookup = Environments(waits=True, seconds=60).of(environment(tmp_path, {**packages, "lazy/newer.py": newer}))
     found = lookup.definition("lazy", "ROWS")
@@ -117,7 +117,7 @@ def test_variables_of_the_users_python_count(tmp_path: Path) -> None:
 
 def test_what_asks_does_not_grow(tmp_path: Path) -> None:
     """jedi is in the process that is asked, never in the one that asks."""
-    packages = {"newer/__init__.py": "from .inner import made\n", "newer/inner.py": "made = 1\n\ndef broken(:\n"}
+    packages = {"newer/__init__.py": "from .inner import made\n", "newer/inner.py": "made = 1 $\n"}
     interpreter = environment(tmp_path, packages)
     program = f"""
 import sys

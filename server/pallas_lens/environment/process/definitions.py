@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from ...source.document import open_document
 from ..package_files import PackageFiles
 
 _DEEPEST: Final = 12
@@ -105,13 +106,26 @@ class Definitions:
             kept = self._trees.pop(path, None)
             if kept is None or kept[0] != status.st_mtime_ns:
                 text = path.read_text(encoding="utf-8") if status.st_size <= _LARGEST_FILE else ""
-                kept = (status.st_mtime_ns, ast.parse(text))
+                kept = (status.st_mtime_ns, _parsed(path, text))
         except (OSError, ValueError, SyntaxError, MemoryError, RecursionError):
             kept = (0, None)
         self._trees[path] = kept
         if len(self._trees) > _MOST_TREES:
             del self._trees[next(iter(self._trees))]
         return kept[1]
+
+
+def _parsed(path: Path, text: str) -> ast.Module:
+    """The tree of a file; without those statements that only a newer Python can parse."""
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        document = open_document(path, text)
+        body: list[ast.stmt] = []
+        for first, statement in zip(document.first_rows, document.statements, strict=True):
+            if not statement.broken:
+                body += [ast.increment_lineno(node, first) for node in statement.tree]
+        return ast.Module(body, [])
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
