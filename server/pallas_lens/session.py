@@ -134,6 +134,7 @@ class Session:
 
     def open(self, uri: str, path: Path | None, text: str, version: int) -> None:
         """The editor shows a document."""
+        self._environments.look_again()
         self._open[uri] = _Open(open_document(path, text, version, uri))
         self._shown_anew(uri)
 

@@ -81,17 +81,19 @@ async def test_the_documentation_of_the_users_jax_stands_under_our_hover(tmp_pat
         assert "Runs a kernel" not in shown
 
 
-async def test_a_package_that_is_installed_later_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["a project file changes", "another file is opened"])
+async def test_a_package_that_is_installed_later_is_read(way: str, tmp_path: Path) -> None:
     interpreter = environment(tmp_path, {"none.py": ""})
     (tmp_path / "project").mkdir()
     async with editor(tmp_path / "project", interpreter=str(interpreter)) as window:
         uri = window.open(kernel(IMPORTS["a module"]))
         assert await pushed_anew(window, uri, 1) == []
         write(tmp_path / "env/lib/python3.12/site-packages", PACKAGES)
-        window.client.workspace_did_change_watched_files(
-            types.DidChangeWatchedFilesParams(
-                [types.FileEvent((tmp_path / "project/pyproject.toml").as_uri(), types.FileChangeType.Changed)]
-            )
-        )
+        if way == "another file is opened":
+            window.open("", "empty.py")
+        else:
+            changed = types.FileEvent((tmp_path / "project/pyproject.toml").as_uri(), types.FileChangeType.Changed)
+            window.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([changed]))
         await window.until(lambda: any(one.diagnostics for one in window.published))
-        assert codes(list(window.published[-1].diagnostics)) == ["PAL102"]
+        (found,) = [one.diagnostics for one in window.published if one.diagnostics]
+        assert codes(list(found)) == ["PAL102"]

@@ -41,6 +41,13 @@ class Environments:
         for lookup in list(self._lookups.values()):
             lookup.look(cancelled)
 
+    def look_again(self) -> None:
+        """Where packages have been installed or removed, look anew for what is asked from now on."""
+        for interpreter, lookup in list(self._lookups.items()):
+            if lookup.has_changed:
+                lookup.close()
+                del self._lookups[interpreter]
+
     def forget(self) -> None:
         """Packages may have been installed or removed: look anew."""
         for lookup in self._lookups.values():

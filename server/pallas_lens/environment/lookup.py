@@ -49,9 +49,11 @@ class EnvironmentLookup:
     _documentation: dict[str, Documentation | None] = field(default_factory=dict)
     _wanted: dict[tuple[str, str], None] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _stamps: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self._files = PackageFiles(self.folders)
+        self._stamps = tuple(map(_changed, self.folders))
         self._process = EnvironmentProcess(self.folders)
 
     # For the evaluator
@@ -124,6 +126,11 @@ class EnvironmentLookup:
     def known_documentation(self, dotted: str) -> Documentation | None:
         """What was found before."""
         return self._documentation.get(dotted)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether packages have been installed or removed since."""
+        return self._stamps != tuple(map(_changed, self.folders))
 
     def close(self) -> None:
         """End the process."""

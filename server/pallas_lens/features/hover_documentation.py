@@ -13,6 +13,7 @@ from .hover_name import canonical_name
 
 _LONGEST: Final = 1_500
 _ROLE: Final = re.compile(r":\w+(?::\w+)*:`~?([^`<]+?)(?:\s*<[^>]*>)?`")
+_LINK: Final = re.compile(r"`([^`<]+?)\s*<(https?://[^>\s]+)>`__?")
 _LITERAL: Final = re.compile(r"``([^`]+)``")
 
 
@@ -45,8 +46,8 @@ def with_documentation(hover: Hover, signature: str, text: str) -> Hover:
 
 
 def _markdown(text: str) -> str:
-    """The beginning of a docstring, the roles of Sphinx taken out."""
-    text = _LITERAL.sub(r"`\1`", _ROLE.sub(r"`\1`", text)).strip()
+    """The beginning of a docstring, with Sphinx's roles, links and literals as those of Markdown."""
+    text = _LITERAL.sub(r"`\1`", _ROLE.sub(r"`\1`", _LINK.sub(r"[\1](\2)", text))).strip()
     if len(text) <= _LONGEST:
         return text
     cut = text[:_LONGEST]
