@@ -28,7 +28,7 @@ from ..model.kernel_call import (
 from ..model.span import Span
 from ..model.symbolic import Expression, Integer
 from ..model.unknown import Unknown
-from .array_types import dtype_name, known_shape
+from .array_types import dtype_name, known_shape, shape_tuple
 from .bodies import FollowedBody, follow_body, read_whole, target_of
 from .calling import arity_of
 from .machine import Machine, Started, assumption
@@ -51,6 +51,7 @@ from .values import (
     Partial,
     Ref,
     ScratchValue,
+    ShapeOf,
     Value,
     item_spans,
 )
@@ -393,6 +394,7 @@ class _Extraction:
         self, role: Role, name: str, value: Value, spec: BlockSpec | Unknown | None, spec_value: Value
     ) -> Operand:
         """An input or output as the kernel gets it: one array, or a tree of them with a tree of specs."""
+        spec = _whole(value, spec, spec_value)
         if not is_tree(value) and not (is_tree(spec_value) and spec_value is not None):
             return self._windowed(role, name, value, spec)
         if value is None and isinstance(spec_value, BlockSpecValue):
@@ -410,7 +412,8 @@ class _Extraction:
             leaves=None
             if found is None
             else tuple(
-                self._windowed(role, path, leaf, self._block_spec(leaf_spec)) for path, leaf, leaf_spec in found
+                self._windowed(role, path, leaf, _whole(leaf, self._block_spec(leaf_spec), leaf_spec))
+                for path, leaf, leaf_spec in found
             ),
         )
 
@@ -676,6 +679,17 @@ class _Extraction:
             shape, dtype = _ref_type(operand)
             refs.append(Ref(operand.name, shape, dtype, operand.memory_space))
         return tuple(refs)
+
+
+def _whole(value: Value, spec: BlockSpec | Unknown | None, spec_value: Value) -> BlockSpec | Unknown | None:
+    """``spec``; it cuts nothing off where it is ``BlockSpec(x.shape, …)`` and ``value`` is ``x`` or has its shape."""
+    if not isinstance(spec, BlockSpec) or not isinstance(spec_value, BlockSpecValue):
+        return spec
+    shape = spec_value.block_shape
+    if not isinstance(shape, ShapeOf):
+        return spec
+    is_all = value.shape == shape_tuple(shape) if isinstance(value, Array) else value == shape.array
+    return replace(spec, block_shape=None) if is_all else spec
 
 
 def _is_no_spec(value: Value) -> bool:

@@ -177,9 +177,6 @@ def block_shape(value: BlockSpecValue) -> tuple[BlockDimension, ...] | Unknown |
     shape = value.block_shape
     if shape is None:
         return None
-    if isinstance(shape, ShapeOf):
-        # ``BlockSpec(x.shape, …)``: all of an array, of whatever rank.
-        return None
     items = items_of(shape)
     if items is None:
         return why(shape.items if isinstance(shape, ListValue) else shape)

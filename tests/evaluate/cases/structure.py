@@ -37,7 +37,8 @@ def whole_arrays(x):
         any_kernel,
         grid=(4,),
         in_specs=[pl.BlockSpec(x.shape, lambda i: (0, 0))],  #: in 0 x ?? whole at (0, 0)
-        out_shape=jax.ShapeDtypeStruct((8, 128), x.dtype),
+        out_specs=pl.BlockSpec(x.shape, lambda i: (0, 0)),  #: out 0 outputs[0] float32? whole at (0, 0)
+        out_shape=jax.ShapeDtypeStruct(x.shape, jnp.float32),
     )(x)
 
 
@@ -124,3 +125,14 @@ def annotated(x: "Float[Array, 'm k']", y: Float[Array, "m k"], z: Float[Array, 
         out_shape=jax.ShapeDtypeStruct((m, n), y.dtype),  #: in 0 y ?(m, k)
         #: out 0 outputs[0] ?(m, k)
     )(y, z, w)
+
+
+def a_block_of_another_arrays_shape(tile):
+    x = jnp.zeros((65536, 1024), jnp.float32)
+    return pl.pallas_call(
+        any_kernel,
+        grid=(128,),
+        in_specs=[pl.BlockSpec(tile.shape, lambda i: (i, 0))],
+        #: in 0 inputs[0] float32(65536, 1024) block (?, ?) at (grid0, 0)
+        out_shape=jax.ShapeDtypeStruct((65536, 1024), jnp.float32),
+    )(x)
