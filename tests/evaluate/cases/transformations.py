@@ -136,3 +136,36 @@ def with_grid(x, grid=None):
     if chosen is None:
         chosen = (4, 4)
     return pl.pallas_call(copy_kernel, out_shape=x, grid=chosen)(x)  #: grid (4, 4)
+
+
+# pallas-lens: example x=f32[16,5,128]
+def stacked_along_another_axis(x):
+    y = jax.vmap(lambda row: row, in_axes=1, out_axes=-2)(x)
+    same, (both, once) = jax.vmap(lambda a, b: (b, (a, b)), in_axes=(1, None), out_axes=(None, (2, None)))(x, x)
+    return pl.pallas_call(
+        any_kernel,
+        #: [stacked_along_another_axis] in 0 inputs[0] float32(16, 5, 128)
+        #: [stacked_along_another_axis] in 1 inputs[1] float32(16, 5, 128)
+        #: [stacked_along_another_axis] in 2 inputs[2] float32(16, 128, 5)
+        #: [stacked_along_another_axis] in 3 inputs[3] float32(16, 5, 128)
+        #: in 0 the results ??
+        out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32),
+    )(y, same, both, once)
+
+
+def any_kernel(*refs):
+    pass
+
+
+# pallas-lens: example x=f32[8,128]
+def gradients(x):
+    gradient, rest = jax.grad(lambda a: (jnp.sum(a), jnp.zeros((16, 128))), has_aux=True)(x)
+    curvature = jax.hessian(lambda a: jnp.sum(a))(x)
+    return pl.pallas_call(
+        any_kernel,
+        #: [gradients] in 0 inputs[0] float32(8, 128)
+        #: [gradients] in 1 inputs[1] float32(16, 128)
+        #: [gradients] in 2 the second derivatives ??
+        #: counts in 3, out 1, given 3
+        out_shape=jax.ShapeDtypeStruct((8, 128), jnp.float32),
+    )(gradient, rest, curvature)

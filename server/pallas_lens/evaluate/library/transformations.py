@@ -53,8 +53,11 @@ def run_transformed(machine: Machine, transformed: Transformed, arguments: Argum
             return _run_repeatedly_mapped(machine, transformed, arguments)
         case "vmap" | "pmap":
             return _run_mapped(machine, transformed, arguments)
-        case "grad" | "value_and_grad" | "hessian":
+        case "grad" | "value_and_grad":
             return _run_differentiated(machine, transformed, arguments)
+        case "hessian":
+            machine.lift(lambda function: apply(machine, function, arguments), transformed.function)
+            return machine.fresh("the second derivatives", "`hessian` has axes for both of what it differentiates by")
         case _:
             return _run_in_shards(machine, transformed, arguments)
 
@@ -83,7 +86,8 @@ def _run_mapped(machine: Machine, transformed: Transformed, arguments: Arguments
         result = machine.lift(lambda function: apply(machine, function, inner), transformed.function)
     finally:
         machine.batch_sizes = outer
-    return machine.lift(lambda value: _with_axis(machine, value, 0, size), result)
+    out_axes = machine.settled(transformed.options.get("out_axes", 0))
+    return machine.lift(lambda value: _with_axis(machine, value, out_axes, size), result)
 
 
 def _run_repeatedly_mapped(machine: Machine, transformed: Transformed, arguments: Arguments) -> Value:
@@ -161,18 +165,25 @@ def _without_axis(machine: Machine, value: Value, axis: Value) -> Value:
     return machine.fresh(f"{describe(value)}[vmap]", "`vmap` cuts it")
 
 
-def _with_axis(machine: Machine, value: Value, axis: int, size: Value) -> Value:
-    """What the map makes of the result of one step."""
+def _with_axis(machine: Machine, value: Value, axis: Value, size: Value) -> Value:
+    """What the map makes of the result of one step: stacked along ``axis``, or as it is where that is None."""
+    if axis is None or value is None:
+        return value
     if isinstance(value, tuple):
-        return tuple(_with_axis(machine, machine.settled(item), axis, size) for item in value)
+        return tuple(
+            _with_axis(machine, machine.settled(item), _axis_of(axis, index), size) for index, item in enumerate(value)
+        )
     if isinstance(value, ListValue) and isinstance(value.items, tuple):
-        return ListValue(tuple(_with_axis(machine, machine.settled(item), axis, size) for item in value.items))
+        return ListValue(_with_axis(machine, value.items, axis, size))
     if is_array_like(value):
         array = array_of(value)
-        if isinstance(array.shape, tuple) and isinstance(size, int | Expression | Opaque):
-            return Array((*array.shape[:axis], size, *array.shape[axis:]), array.dtype)
+        if isinstance(axis, int) and isinstance(array.shape, tuple) and isinstance(size, int | Expression | Opaque):
+            rank = len(array.shape) + 1
+            if -rank <= axis < rank:
+                position = axis % rank
+                return Array((*array.shape[:position], size, *array.shape[position:]), array.dtype)
         return Array(UNKNOWN_SHAPE, array.dtype)
-    return value if value is None else machine.fresh("the results", "`vmap` stacks them")
+    return machine.fresh("the results", "`vmap` stacks them")
 
 
 def _run_differentiated(machine: Machine, transformed: Transformed, arguments: Arguments) -> Value:
@@ -186,7 +197,11 @@ def _run_differentiated(machine: Machine, transformed: Transformed, arguments: A
         gradient = machine.fresh("the gradients", "`argnums` is not known")
     if transformed.transformation == "value_and_grad":
         return (result, gradient)
-    return gradient if machine.settled(transformed.options.get("has_aux", False)) is False else (gradient, result)
+    if machine.settled(transformed.options.get("has_aux", False)) is False:
+        return gradient
+    # What the function gives besides its value comes along.
+    has_rest = isinstance(result, tuple) and len(result) == 2
+    return (gradient, result[1] if has_rest else machine.fresh("the rest", "what the function returns is not known"))
 
 
 def _like(machine: Machine, value: Value) -> Value:
