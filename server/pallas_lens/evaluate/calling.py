@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..model.kernel_body import OperationKind
 from ..model.kernel_call import Arity
@@ -214,16 +214,11 @@ def apply(machine: Machine, callee: Value, arguments: Arguments) -> Value:
         case Function():
             return invoke_function(machine, callee, arguments)
         case Partial(function, bound, keywords):
-            merged = Arguments(
-                (*bound, *arguments.positional),
-                {**dict(keywords), **arguments.keywords},
-                ((None,) * len(bound)) + arguments.positional_spans,
-                arguments.keyword_spans,
-                arguments.rest,
-                arguments.open_keywords,
-                arguments.node,
-                arguments.frame,
-                arguments.span,
+            merged = replace(
+                arguments,
+                positional=(*bound, *arguments.positional),
+                keywords={**dict(keywords), **arguments.keywords},
+                positional_spans=((None,) * len(bound)) + arguments.positional_spans,
             )
             return machine.lift(lambda target: apply(machine, target, merged), function)
         case External(path):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from ...model.symbolic import Expression
@@ -10,6 +13,7 @@ from ..calling import Arguments, apply
 from ..machine import Machine
 from ..values import (
     MISSING,
+    REPEATEDLY,
     Array,
     External,
     ListValue,
@@ -48,15 +52,15 @@ _POSITIONAL: Final = {
 
 def run_transformed(machine: Machine, transformed: Transformed, arguments: Arguments) -> Value:
     """Call a transformed function: the function is followed on the arrays that it then sees."""
+    if transformed.transformation == REPEATEDLY:
+        return _run_repeatedly_mapped(machine, transformed, arguments)
     match transformed.transformation:
-        case "repeated":
-            return _run_repeatedly_mapped(machine, transformed, arguments)
         case "vmap" | "pmap":
             return _run_mapped(machine, transformed, arguments)
         case "grad" | "value_and_grad":
             return _run_differentiated(machine, transformed, arguments)
         case "hessian":
-            machine.lift(lambda function: apply(machine, function, arguments), transformed.function)
+            _follow(machine, transformed.function, arguments)
             return machine.fresh("the second derivatives", "`hessian` has axes for both of what it differentiates by")
         case _:
             return _run_in_shards(machine, transformed, arguments)
@@ -68,24 +72,14 @@ def _run_mapped(machine: Machine, transformed: Transformed, arguments: Arguments
     axes = [_axis_of(in_axes, index) for index in range(len(settled))]
     named = {name: machine.settled(value) for name, value in arguments.keywords.items()}
     size = _mapped_size(machine, [*zip(settled, axes, strict=True), *((value, 0) for value in named.values())])
-    inner = Arguments(
-        tuple(_without_axis(machine, value, axis) for value, axis in zip(settled, axes, strict=True)),
-        {name: _without_axis(machine, value, 0) for name, value in named.items()},
-        arguments.positional_spans,
-        arguments.keyword_spans,
-        arguments.rest,
-        arguments.open_keywords,
-        arguments.node,
-        arguments.frame,
-        arguments.span,
+    inner = replace(
+        arguments,
+        positional=tuple(_without_axis(machine, value, axis) for value, axis in zip(settled, axes, strict=True)),
+        keywords={name: _without_axis(machine, value, 0) for name, value in named.items()},
     )
-    outer = machine.batch_sizes
-    if transformed.transformation == "vmap":
-        machine.batch_sizes = (*outer, size)
-    try:
-        result = machine.lift(lambda function: apply(machine, function, inner), transformed.function)
-    finally:
-        machine.batch_sizes = outer
+    # ``pmap`` runs a call on each device as it is.
+    with _mapping_over(machine, (size,) if transformed.transformation == "vmap" else ()):
+        result = _follow(machine, transformed.function, inner)
     out_axes = machine.settled(transformed.options.get("out_axes", 0))
     return machine.lift(lambda value: _with_axis(machine, value, out_axes, size), result)
 
@@ -93,24 +87,25 @@ def _run_mapped(machine: Machine, transformed: Transformed, arguments: Arguments
 def _run_repeatedly_mapped(machine: Machine, transformed: Transformed, arguments: Arguments) -> Value:
     """``f`` after a loop that put some ``vmap`` around it: its operands and results have ranks that are not known."""
     reason = "a loop puts `vmap` around the function, how often is not known"
-    inner = Arguments(
-        tuple(Opaque(f"{describe(machine.settled(value))}[vmap]", reason) for value in arguments.positional),
-        arguments.keywords,
-        arguments.positional_spans,
-        arguments.keyword_spans,
-        arguments.rest,
-        arguments.open_keywords,
-        arguments.node,
-        arguments.frame,
-        arguments.span,
-    )
+    rows = tuple(Opaque(f"{describe(machine.settled(value))}[vmap]", reason) for value in arguments.positional)
+    with _mapping_over(machine, (Opaque("the mapped axes", reason),)):
+        _follow(machine, transformed.function, replace(arguments, positional=rows))
+    return machine.fresh("the results", reason)
+
+
+def _follow(machine: Machine, function: Value, arguments: Arguments) -> Value:
+    return machine.lift(lambda target: apply(machine, target, arguments), function)
+
+
+@contextmanager
+def _mapping_over(machine: Machine, sizes: tuple[Value, ...]) -> Iterator[None]:
+    """Around what runs under one ``vmap`` more for each of ``sizes``."""
     outer = machine.batch_sizes
-    machine.batch_sizes = (*outer, Opaque("the mapped axes", reason))
+    machine.batch_sizes = (*outer, *sizes)
     try:
-        machine.lift(lambda function: apply(machine, function, inner), transformed.function)
+        yield
     finally:
         machine.batch_sizes = outer
-    return machine.fresh("the results", reason)
 
 
 def _axis_of(in_axes: Value, index: int) -> Value:
@@ -187,7 +182,7 @@ def _with_axis(machine: Machine, value: Value, axis: Value, size: Value) -> Valu
 
 
 def _run_differentiated(machine: Machine, transformed: Transformed, arguments: Arguments) -> Value:
-    result = machine.lift(lambda function: apply(machine, function, arguments), transformed.function)
+    result = _follow(machine, transformed.function, arguments)
     wanted = machine.settled(transformed.options.get("argnums", 0))
     if isinstance(wanted, int) and wanted < len(arguments.positional):
         gradient: Value = _like(machine, arguments.positional[wanted])
@@ -238,21 +233,11 @@ def _run_in_shards(machine: Machine, transformed: Transformed, arguments: Argume
             return Array(dims, array_of(settled).dtype)
         return settled
 
-    inner = Arguments(
-        tuple(part(value, _entry(machine, specs, index)) for index, value in enumerate(arguments.positional)),
-        arguments.keywords,
-        arguments.positional_spans,
-        arguments.keyword_spans,
-        arguments.rest,
-        arguments.open_keywords,
-        arguments.node,
-        arguments.frame,
-        arguments.span,
-    )
+    parts = tuple(part(value, _entry(machine, specs, index)) for index, value in enumerate(arguments.positional))
     outer = machine.mesh_axes
     machine.mesh_axes = {**outer, **axes}
     try:
-        machine.lift(lambda function: apply(machine, function, inner), transformed.function)
+        _follow(machine, transformed.function, replace(arguments, positional=parts))
     finally:
         machine.mesh_axes = outer
     return machine.fresh(f"{name}(…)(…)", f"`{name}` puts the parts together")
@@ -274,7 +259,7 @@ def _run_and_pull_back(machine: Machine, arguments: Arguments) -> Value:
         return machine.fresh("vjp()", "its function is not given")
     function, *primals = arguments.positional
     inner = Arguments(tuple(primals), {}, arguments.positional_spans[1:], {}, arguments.rest, frame=arguments.frame)
-    result = machine.lift(lambda target: apply(machine, target, inner), function)
+    result = _follow(machine, function, inner)
     return (result, machine.fresh("vjp_function", "what it returns is not followed"))
 
 
@@ -284,7 +269,7 @@ def _run_with_tangents(machine: Machine, arguments: Arguments) -> Value:
     if not isinstance(primals, tuple):
         return machine.fresh("jvp(…)", "its primals are not known")
     inner = Arguments(primals, {}, (None,) * len(primals), {}, frame=arguments.frame)
-    result = machine.lift(lambda target: apply(machine, target, inner), function)
+    result = _follow(machine, function, inner)
     return (result, result)
 
 
@@ -294,7 +279,7 @@ def _evaluated_for_shape(machine: Machine, arguments: Arguments) -> Value:
         return machine.fresh("eval_shape()", "its function is not given")
     function, *given = arguments.positional
     inner = Arguments(tuple(given), arguments.keywords, arguments.positional_spans[1:], frame=arguments.frame)
-    return machine.lift(lambda target: apply(machine, target, inner), function)
+    return _follow(machine, function, inner)
 
 
 FUNCTIONS: Final[dict[str, TableFunction]] = {
