@@ -101,3 +101,11 @@ def no_prefetch_ref(indices, x):
         #: in 0 x ?? whole in smem
         #: in 1 inputs[1] ? block (8, 128) at ? taking 1
     )(indices, x)
+
+
+def wrong_numbers_of_arguments(x):
+    return pl.pallas_call(
+        lambda x_ref, o_ref: None,
+        grid=(len(x, x), divmod(4), isinstance(x)),  #: grid (len(x, x), divmod(4), isinstance(x))
+        out_shape=jax.ShapeDtypeStruct((8, 128), x.dtype),
+    )(x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Final
 
 from ...model import symbolic
@@ -50,11 +51,20 @@ def unknown_call(machine: Machine, name: str, arguments: Arguments) -> Opaque:
     return machine.fresh(text, reasons[0] if reasons else f"`{text}` cannot be worked out by reading")
 
 
+def _arity(function: Callable[..., Value]) -> tuple[int, float]:
+    """The least and the most values that ``function`` takes besides the machine and the arguments, at least one."""
+    parameters = list(signature(function).parameters.values())[2:]
+    if any(parameter.kind is Parameter.VAR_POSITIONAL for parameter in parameters):
+        return 1, math.inf
+    return max(1, sum(parameter.default is Parameter.empty for parameter in parameters)), len(parameters)
+
+
 def _lifted(name: str, function: Callable[..., Value]) -> tuple[str, TableFunction]:
-    """A table entry whose function sees positional values without guards."""
+    """A table entry whose function sees positional values without guards, as many as it takes."""
+    least, most = _arity(function)
 
     def entry(machine: Machine, arguments: Arguments) -> Value:
-        if arguments.rest is not None or not arguments.positional:
+        if arguments.rest is not None or not least <= len(arguments.positional) <= most:
             return unknown_call(machine, name, arguments)
         return machine.lift(lambda *values: function(machine, arguments, *values), *arguments.positional)
 
