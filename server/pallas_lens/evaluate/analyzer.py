@@ -23,7 +23,7 @@ from .api_uses import api_uses
 from .callers_elsewhere import CallersElsewhere
 from .entries import Entry, Outcome, noted, run_entry, with_new_bodies
 from .import_index import ImportIndex
-from .lexical import EntryFunction, outline
+from .lexical import EntryFunction, only_defines, outline
 from .packages import Packages
 from .values import FROM_CALLER
 from .workspace import Workspace
@@ -210,7 +210,7 @@ def _add(specialisations: list[Specialised], new: Specialised) -> None:
                 # The site was reached from two entries of one kind: more worlds of the same, the best known first.
                 bodies = [*zip(other.worlds, other.bodies, strict=True)]
                 bodies += [pair for pair in zip(new.worlds, new.bodies, strict=True) if pair[0] not in other.worlds]
-                bodies.sort(key=lambda pair: _unknown_parts(pair[0]))
+                bodies.sort(key=lambda pair: len(_unknown_structure(pair[0])))
                 worlds, followed = zip(*bodies, strict=True)
                 specialisations[index] = Specialised(other.name, other.reading, worlds, followed)
             return
@@ -264,7 +264,7 @@ def _callers(document: Document, holders: list[tuple[Statement, EntryFunction]])
                 not lexical.functions
                 and lexical.names & wanted
                 and not lexical.loose_site
-                and not _only_defines(statement)
+                and not only_defines(statement)
             ):
                 key = statement.anchor
                 if key not in reached:
@@ -276,31 +276,26 @@ def _callers(document: Document, holders: list[tuple[Statement, EntryFunction]])
                 if key not in reached and function.names & others:
                     reached.add(key)
                     level.add(function.node.name)
-                    if function.required_parameters == 0 or function.given_numbers & others:
+                    if function.gives_known_arguments(others):
                         found.append(Entry(statement, function, "call"))
         wanted = level
         if not wanted:
             break
-    found.sort(key=lambda entry: entry.function is not None and entry.function.required_parameters > 0)
+    found.sort(key=lambda entry: entry.needs_arguments)
     return found[:CALLER_LIMIT]
 
 
 def _lacks_structure(call: KernelCall) -> bool:
     """Whether the grid, the operands, or the rank of a block stay unknown because the caller decides them."""
-    if call.is_for_callers:
-        return False
+    return not call.is_for_callers and any(FROM_CALLER in part.reason for part in _unknown_structure(call))
+
+
+def _unknown_structure(call: KernelCall) -> list[Unknown]:
+    """What is not known of the grid, the operands and the shapes of blocks."""
     parts: list[object] = [call.grid, call.operands]
     if not isinstance(call.operands, Unknown):
         parts += [operand.spec.block_shape for operand in call.operands if isinstance(operand.spec, BlockSpec)]
-    return any(isinstance(part, Unknown) and FROM_CALLER in part.reason for part in parts)
-
-
-def _unknown_parts(call: KernelCall) -> int:
-    """How many of the grid, the operands and the shapes of blocks are not known."""
-    parts: list[object] = [call.grid, call.operands]
-    if not isinstance(call.operands, Unknown):
-        parts += [operand.spec.block_shape for operand in call.operands if isinstance(operand.spec, BlockSpec)]
-    return sum(isinstance(part, Unknown) for part in parts)
+    return [part for part in parts if isinstance(part, Unknown)]
 
 
 def _callers_of(document: Document, wanted: set[str], known: list[Entry]) -> list[Entry]:
@@ -324,10 +319,6 @@ def _has_telling_default(function: EntryFunction) -> bool:
         default is not None and not (isinstance(default, ast.Constant) and isinstance(default.value, bool | str | None))
         for default in defaults
     )
-
-
-def _only_defines(statement: Statement) -> bool:
-    return all(isinstance(node, ast.Import | ast.ImportFrom | ast.ClassDef) for node in statement.tree)
 
 
 def _sites(document: Document, by_span: dict[Span, list[Specialised]]) -> tuple[CallSite, ...]:

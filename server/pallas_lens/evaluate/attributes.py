@@ -135,7 +135,7 @@ def _of_array(machine: Machine, owner: Array | Ref, name: str) -> Value:
 
 def _of_class(machine: Machine, class_: Class, name: str, instance: Instance | None) -> Value:
     found = class_attribute(machine, class_, name)
-    if found is MISSING and name in _ALLOCATIONS and _outside_base(class_):
+    if found is MISSING and name in BUFFER_MAKERS and _outside_base(class_):
         return External(f"jax.experimental.pallas.tpu.BufferedRef.{name}")
     if found is MISSING and name == "spec" and instance is not None and _outside_base(class_):
         return _spec_of_buffer(machine, class_)
@@ -174,8 +174,8 @@ def _of_class(machine: Machine, class_: Class, name: str, instance: Instance | N
     return found
 
 
-# The class methods of ``pltpu.BufferedRef`` that stand for a spec in ``in_specs`` of ``emit_pipeline``.
-_ALLOCATIONS: Final = frozenset({"input", "output", "input_output", "accumulator", "create"})
+BUFFER_MAKERS: Final = frozenset({"input", "output", "input_output", "accumulator", "create"})
+"""The class methods of ``pltpu.BufferedRef`` that stand for a spec in ``in_specs`` of ``emit_pipeline``."""
 
 
 def _spec_of_buffer(machine: Machine, class_: Class) -> BlockSpecValue:

@@ -12,7 +12,7 @@ from ..source.document import Document
 from ..source.statements import Statement
 from .entries import Entry
 from .import_index import ImportIndex
-from .lexical import Lexical, outline
+from .lexical import Lexical, only_defines, outline
 from .module import Module, Reads
 from .packages import NotRead
 from .parametrized import is_parametrized
@@ -162,7 +162,7 @@ def _callers(texts: list[tuple[Path, Document]], wanted: frozenset[str]) -> list
             # Most statements of a test file say nothing of the kernel, and their outlines would take long.
             if any(name in statement.parsed for name in used):
                 found += _callers_in(statement, outline(statement), used, path, label)
-    found.sort(key=lambda entry: entry.function is not None and entry.function.required_parameters > 0)
+    found.sort(key=lambda entry: entry.needs_arguments)
     return found[:CALLERS_ELSEWHERE]
 
 
@@ -182,7 +182,7 @@ def _callers_in(statement: Statement, lexical: Lexical, wanted: frozenset[str], 
     if not lexical.names & wanted:
         return []
     if not lexical.functions:
-        if all(isinstance(node, ast.Import | ast.ImportFrom | ast.ClassDef) for node in statement.tree):
+        if only_defines(statement):
             return []
         return [Entry(statement, None, "call", file=path, module_name=label)]
     return [
@@ -190,5 +190,5 @@ def _callers_in(statement: Statement, lexical: Lexical, wanted: frozenset[str], 
         for function in lexical.functions
         if function.names & wanted
         and not function.names & _REFUSALS
-        and (function.required_parameters == 0 or function.given_numbers & wanted or is_parametrized(function.node))
+        and (function.gives_known_arguments(wanted) or is_parametrized(function.node))
     ]

@@ -410,9 +410,7 @@ def arity_of(machine: Machine, value: Value) -> Arity | Unknown:
                 return inner
             by_name = {name for name, _ in keywords}
             least, most = inner.minimum - len(bound), inner.maximum
-            target = machine.settled(function)
-            while isinstance(target, Partial):
-                target = machine.settled(target.function)
+            target = machine.target(function)
             if isinstance(target, Function):
                 written = [parameter.arg for parameter in (*target.node.args.posonlyargs, *target.node.args.args)]
                 written = written[1:] if target.is_bound else written
@@ -436,6 +434,34 @@ def arity_of(machine: Machine, value: Value) -> Arity | Unknown:
             return Unknown(f"depends on `{value.text}`")
         case _:
             return Unknown(f"`{describe(value)}` is not a function that can be followed")
+
+
+def make_kernel(
+    machine: Machine,
+    form: str,
+    kernel: Value,
+    kernel_span: Span | None,
+    named: dict[str, tuple[Value, Span]],
+    arguments: Arguments,
+    span: Span,
+    callee_span: Span,
+    wrapper: str | None = None,
+) -> KernelCallable:
+    """Note that the program has made a kernel of ``arguments``, of which ``named`` are those for JAX, and give it."""
+    made = KernelCallable(
+        form,
+        kernel,
+        kernel_span,
+        named,
+        arguments.open_keywords or arguments.rest is not None,
+        span,
+        callee_span,
+        machine.stack[-1].name if machine.stack else "<module>",
+        len(machine.started),
+        wrapper,
+    )
+    machine.started.append(Started(made, dict(machine.assumed), machine.facts, len(machine.stack)))
+    return made
 
 
 def start_kernel(machine: Machine, callable_: KernelCallable, arguments: Arguments) -> Value:

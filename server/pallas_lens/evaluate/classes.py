@@ -42,7 +42,7 @@ def _kind(machine: Machine, node: ast.ClassDef, bases: tuple[Value, ...], frame:
     return "plain"
 
 
-def is_tree(class_: Class) -> bool:
+def is_registered_tree(class_: Class) -> bool:
     """Whether JAX takes objects of the class apart: named tuples, and dataclasses that are registered with it."""
     if class_.kind == "namedtuple":
         return True

@@ -54,6 +54,11 @@ class Entry:
         return (place, name, self.kind, example)
 
     @property
+    def needs_arguments(self) -> bool:
+        """Whether it is a function that is given something where it is called."""
+        return self.function is not None and self.function.required_parameters > 0
+
+    @property
     def specialisation(self) -> str:
         """The name of the specialisation for sites outside this function."""
         if self.kind == "example":
@@ -179,9 +184,7 @@ def _parameters(
     """The values that the parameters start with, and a sentence about them."""
     arguments = function.node.args
     bound: dict[str, Value] = {}
-    positional = [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args)]
-    optional = set(positional[len(positional) - len(function.defaults) :])
-    optional |= {name for name, _ in function.keyword_defaults}
+    optional = _defaults_of(function).keys()
     for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         known = None if parameter.arg in optional else _annotated(machine, parameter, frame)
         bound[parameter.arg] = known or _parameter(machine, parameter)
@@ -211,12 +214,16 @@ def _parameters(
     return bound, f"in the example `{entry.example.text}`"
 
 
+def _defaults_of(function: Function) -> dict[str, Value]:
+    """The parameters that have a default, in their order."""
+    positional = [parameter.arg for parameter in (*function.node.args.posonlyargs, *function.node.args.args)]
+    defaults = zip(positional[len(positional) - len(function.defaults) :], function.defaults, strict=True)
+    return {**dict(defaults), **dict(function.keyword_defaults)}
+
+
 def _with_default_functions(machine: Machine, function: Function, bound: dict[str, Value]) -> dict[str, Value]:
     """Parameters whose default is a function or class are either that or something else."""
-    positional = [parameter.arg for parameter in (*function.node.args.posonlyargs, *function.node.args.args)]
-    defaults = dict(zip(positional[len(positional) - len(function.defaults) :], function.defaults, strict=True))
-    defaults |= dict(function.keyword_defaults)
-    for name, default in defaults.items():
+    for name, default in _defaults_of(function).items():
         if isinstance(default, Function | Class | Partial):
             condition = Condition(("default", bound[name].text), f"{name} is the default")
             bound[name] = machine.join(condition, default, bound[name])
@@ -290,16 +297,11 @@ def _annotated_dim(machine: Machine, word: str, array: str, axis: int) -> Value:
 
 
 def _with_defaults(entry: Entry, function: Function, bound: dict[str, Value]) -> tuple[dict[str, Value], str]:
-    arguments = function.node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
     taken: list[str] = []
-    pairs = list(zip(positional[len(positional) - len(function.defaults) :], function.defaults, strict=True))
-    named = dict(function.keyword_defaults)
-    pairs += [(parameter, named[parameter.arg]) for parameter in arguments.kwonlyargs if parameter.arg in named]
-    for parameter, default in pairs:
-        bound[parameter.arg] = default
+    for name, default in _defaults_of(function).items():
+        bound[name] = default
         if isinstance(default, int) and not isinstance(default, bool):
-            taken.append(f"{parameter.arg}={default}")
+            taken.append(f"{name}={default}")
     if not taken or entry.kind != "defaults":
         return bound, ""
     noun = "the default" if len(taken) == 1 else "the defaults"

@@ -39,6 +39,10 @@ class EntryFunction:
         keyword_only = sum(1 for default in arguments.kw_defaults if default is None)
         return max(0, positional - (1 if self.classes else 0)) + keyword_only
 
+    def gives_known_arguments(self, callees: AbstractSet[str]) -> bool:
+        """Whether it may call one of ``callees`` with arguments that are known whatever it is given itself."""
+        return self.required_parameters == 0 or bool(self.given_numbers & callees)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lexical:
@@ -63,6 +67,11 @@ def outline(statement: Statement) -> Lexical:
 
 # Statements never change, so that this only saves time; it goes with the statements.
 _OUTLINES: WeakKeyDictionary[Statement, Lexical] = WeakKeyDictionary()
+
+
+def only_defines(statement: Statement) -> bool:
+    """Whether a statement outside functions binds names and calls nothing."""
+    return all(isinstance(node, ast.Import | ast.ImportFrom | ast.ClassDef) for node in statement.tree)
 
 
 class _Walk:
@@ -91,7 +100,11 @@ class _Walk:
             self.given_numbers.add(_called_name(node.func))
         if _is_site(node):
             self.found_site(enclosing)
-        if isinstance(node, ast.Call) and wrapped_form({keyword.arg or "" for keyword in node.keywords}):
+        if (
+            isinstance(node, ast.Call)
+            and node.keywords
+            and wrapped_form({keyword.arg or "" for keyword in node.keywords})
+        ):
             self.found_site(enclosing)
         if isinstance(node, ast.Call) and _is_site(node.func):
             self.forwards = self.forwards or bool(node.args and isinstance(node.args[0], ast.Starred))

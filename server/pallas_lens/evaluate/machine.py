@@ -21,6 +21,7 @@ from .values import (
     Guarded,
     KernelCallable,
     Opaque,
+    Partial,
     Scope,
     SpannedTuple,
     Value,
@@ -229,6 +230,13 @@ class Machine:
             if known is None:
                 return value
             value = value.when_true if known else value.when_false
+        return value
+
+    def target(self, value: Value) -> Value:
+        """The function behind any ``functools.partial``."""
+        value = self.settled(value)
+        while isinstance(value, Partial):
+            value = self.settled(value.function)
         return value
 
     def lift(self, function: Callable[..., Value], *values: Value) -> Value:

@@ -29,6 +29,7 @@ from .machine import Machine
 from .projection import project
 from .recording import model_dim
 from .texts import written
+from .trees import is_tree
 from .values import (
     Array,
     BlockDimensionValue,
@@ -104,7 +105,7 @@ def block_spec(
     """One entry of ``in_specs`` or ``out_specs``."""
     if value is None:
         return None
-    if isinstance(value, tuple | ListValue | DictValue | Instance):
+    if is_tree(value):
         return A_TREE
     if not isinstance(value, BlockSpecValue):
         return why(value)

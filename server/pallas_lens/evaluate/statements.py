@@ -13,6 +13,7 @@ from . import operators
 from .array_types import is_array_like
 from .expressions import (
     OPERATOR_NAMES,
+    UNROLL_LIMIT,
     assign,
     evaluate,
     iterable_items,
@@ -246,12 +247,8 @@ def _for(machine: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> Flow:
     return execute(machine, node.orelse, frame)
 
 
-_MOST_TURNS: Final = 64
-"""Turns of a `while` whose test is known that are followed one by one; halving a size takes far fewer."""
-
-
 def _while(machine: Machine, node: ast.While, frame: Frame) -> Flow:
-    for turn in range(_MOST_TURNS):
+    for turn in range(UNROLL_LIMIT):
         value = evaluate(machine, node.test, frame)
         test = None if isinstance(value, Guarded) else operators.truth(value)
         if test is False:

@@ -11,15 +11,14 @@ import ast
 from typing import Final
 
 from ..model.span import Span
-from .calling import Arguments
+from .calling import Arguments, make_kernel
 from .lexical import wrapped_form
-from .machine import Machine, Started
+from .machine import Machine
 from .values import (
     FROM_CALLER,
     MISSING,
     External,
     Function,
-    KernelCallable,
     Opaque,
     Partial,
     Scope,
@@ -36,9 +35,7 @@ def as_kernel_callable(machine: Machine, callee: Value, arguments: Arguments, re
     ``result`` is what following it gave, and ``started`` how many kernels had been made before.
     """
     form = wrapped_form(arguments.keywords.keys())
-    target = callee
-    while isinstance(target, Partial):
-        target = machine.settled(target.function)
+    target = machine.target(callee)
     if form is None or not _may_wrap(target) or not isinstance(result, Function | Partial | Opaque):
         return result
     assert arguments.node is not None and arguments.frame is not None and arguments.span is not None
@@ -54,20 +51,9 @@ def as_kernel_callable(machine: Machine, callee: Value, arguments: Arguments, re
     }
     if form == "pallas_call" and "out_shape" not in named and len(arguments.positional) > 1:
         named["out_shape"] = (arguments.positional[1], arguments.span_of(1, "") or arguments.span)
-    made = KernelCallable(
-        form,
-        kernel,
-        kernel_span,
-        named,
-        arguments.open_keywords or arguments.rest is not None,
-        arguments.span,
-        machine.span(arguments.node.func, arguments.frame),
-        machine.stack[-1].name if machine.stack else "<module>",
-        len(machine.started),
-        target.name if isinstance(target, Function) else target.path,
-    )
-    machine.started.append(Started(made, dict(machine.assumed), machine.facts, len(machine.stack)))
-    return made
+    name = target.name if isinstance(target, Function) else target.path
+    callee_span = machine.span(arguments.node.func, arguments.frame)
+    return make_kernel(machine, form, kernel, kernel_span, named, arguments, arguments.span, callee_span, name)
 
 
 def _may_wrap(callee: Value) -> bool:
@@ -93,9 +79,7 @@ def _is_function(machine: Machine, value: Value) -> bool:
 
 def comes_from_caller(machine: Machine, kernel: Value) -> bool:
     """Whether the caller of the function around gives what ``kernel`` does: it is a parameter, or calls one."""
-    target = machine.settled(kernel)
-    while isinstance(target, Partial):
-        target = machine.settled(target.function)
+    target = machine.target(kernel)
     if isinstance(target, Opaque):
         return True
     if not isinstance(target, Function):

@@ -20,7 +20,7 @@ from ..array_types import (
     shape_tuple,
 )
 from ..calling import Arguments, invoke
-from ..classes import is_tree
+from ..classes import is_registered_tree
 from ..expressions import under_both
 from ..machine import Machine
 from ..operators import truth
@@ -451,7 +451,7 @@ def _map_tree(machine: Machine, arguments: Arguments, function: Value, tree: Val
         return DictValue(
             {key: _map_tree(machine, arguments, function, item, ()) for key, item in tree.entries.items()}, tree.is_open
         )
-    if isinstance(tree, Instance) and is_tree(tree.class_):
+    if isinstance(tree, Instance) and is_registered_tree(tree.class_):
         mapped_fields = {}
         for name, item in tree.fields.items():
             rest = tuple(_field(other, name) for other in others)
@@ -482,7 +482,7 @@ def _leaves(tree: Value) -> list[Value] | None:
     if isinstance(tree, tuple):
         parts = [_leaves(item) for item in tree]
         return None if None in parts else [leaf for part in parts if part is not None for leaf in part]
-    if isinstance(tree, Instance) and is_tree(tree.class_):
+    if isinstance(tree, Instance) and is_registered_tree(tree.class_):
         return _leaves(tuple(tree.fields.values()))
     if isinstance(tree, Opaque) and tree.is_array:
         return [tree]

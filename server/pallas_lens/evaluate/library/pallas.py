@@ -8,8 +8,9 @@ from ...model import symbolic
 from ...model.kernel_call import MemorySpace
 from ...model.span import Span
 from ..array_types import DynamicSlice, array_of
-from ..calling import Arguments, invoke, start_kernel
-from ..machine import Machine, Started
+from ..attributes import BUFFER_MAKERS
+from ..calling import Arguments, invoke, make_kernel, start_kernel
+from ..machine import Machine
 from ..operators import as_integer, truth
 from ..values import (
     MISSING,
@@ -166,26 +167,11 @@ def _kernel_callable(machine: Machine, arguments: Arguments, form: str, position
     if machine.calls and (is_foreign or span == machine.calls[-1][0]):
         # Where a wrapper hands on its own arguments, or stands in another file, its call is the call site.
         span, callee, _ = next((one for one in reversed(machine.calls) if not one[2]), machine.calls[0])
-    owner = machine.stack[-1].name if machine.stack else "<module>"
-    made = KernelCallable(
-        form,
-        kernel,
-        kernel_span,
-        named,
-        arguments.open_keywords or arguments.rest is not None,
-        span,
-        callee,
-        owner,
-        len(machine.started),
-    )
-    machine.started.append(Started(made, dict(machine.assumed), machine.facts, len(machine.stack)))
-    return made
+    return make_kernel(machine, form, kernel, kernel_span, named, arguments, span, callee)
 
 
 def _stands_in_analysed_file(machine: Machine, kernel: Value) -> bool:
-    target = machine.settled(kernel)
-    while isinstance(target, Partial):
-        target = machine.settled(target.function)
+    target = machine.target(kernel)
     return isinstance(target, Function) and "\0" not in target.anchor
 
 
@@ -417,8 +403,5 @@ FUNCTIONS: Final[dict[str, TableFunction]] = {
     f"{_PL}.load": _load,
     f"{_TPU}.load": _load,
     f"{_PL}.CostEstimate": _cost_estimate,
-    **{
-        f"{_TPU}.BufferedRef.{name}": _allocation
-        for name in ("input", "output", "input_output", "accumulator", "create")
-    },
+    **{f"{_TPU}.BufferedRef.{name}": _allocation for name in BUFFER_MAKERS},
 }
