@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..protocol import TracedCall, TracedDim, TracedOperand
@@ -35,24 +35,30 @@ def traced_calls_of(
     equation: Any, inside: tuple[str, ...], position: Position | None, user_file: UserFile
 ) -> list[TracedCall]:
     """The calls that an equation of one of `FORMS` stands for: one, or one for each mesh of an `mpmd_map`."""
-    name = equation.primitive.name
-    if name in ("pallas_call", "emit_pipeline"):
-        return [_on_grid(equation, FORMS[name], inside, position, user_file)]
-    jaxprs = equation.params.get("jaxprs") or (equation.params["jaxpr"],)
-    meshes = equation.params.get("meshes") or (equation.params.get("mesh"),)
     return [
-        _on_mesh(equation, _jaxpr(jaxpr), mesh, inside, position, user_file)
-        for jaxpr, mesh in zip(jaxprs, meshes, strict=False)
+        _call(equation, form, jaxpr, inside, position, user_file, **facts)
+        for form, jaxpr, facts in _kernels_of(equation)
     ]
 
 
-def _on_grid(
-    equation: Any, form: str, inside: tuple[str, ...], position: Position | None, user_file: UserFile
-) -> TracedCall:
+def _kernels_of(equation: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """The form and jaxpr of each kernel that the equation starts, and what is particular to it."""
+    form, params = FORMS[equation.primitive.name], equation.params
+    if form in ("pallas_call", "emit_pipeline"):
+        jaxpr = _jaxpr(params["jaxpr" if form == "pallas_call" else "body_jaxpr"])
+        yield form, jaxpr, _on_grid(params["grid_mapping"], form, jaxpr)
+        return
+    jaxprs = params.get("jaxprs") or (params["jaxpr"],)
+    meshes = params.get("meshes") or (params.get("mesh"),)
+    for jaxpr, mesh in zip(map(_jaxpr, jaxprs), meshes, strict=False):
+        info = params.get("debug_info") or getattr(jaxpr, "debug_info", None)
+        # Since JAX 0.11 `core_map` is written with the primitive of `pl.kernel`.
+        closes_over = "closed_over" in str(getattr(info, "traced_for", ""))
+        yield "core_map" if closes_over else form, jaxpr, _on_mesh(equation, jaxpr, mesh)
+
+
+def _on_grid(mapping: Any, form: str, jaxpr: Any) -> dict[str, Any]:
     """A `pallas_call` or a pipeline: the grid mapping says it all but the names and scratch of the kernel."""
-    params = equation.params
-    mapping = params["grid_mapping"]
-    jaxpr = _jaxpr(params["jaxpr" if form == "pallas_call" else "body_jaxpr"])
     grid = tuple(size if isinstance(size, int) else None for size in mapping.grid)
     points = sample_points(grid)
     prefetched, windows = mapping.num_index_operands, len(mapping.block_mappings)
@@ -80,30 +86,17 @@ def _on_grid(
             )
         )
     operands += [_buffer(name, "scratch", aval) for name, aval in refs[prefetched + windows :]]
-    return _call(
-        equation,
-        form,
-        jaxpr,
-        inside,
-        position,
-        user_file,
-        grid=grid,
-        vmapped_dims=tuple(mapping.vmapped_dims),
-        num_scalar_prefetch=prefetched,
-        points=points,
-        operands=tuple(operands),
-    )
+    return {
+        "grid": grid,
+        "vmapped_dims": tuple(mapping.vmapped_dims),
+        "num_scalar_prefetch": prefetched,
+        "points": points,
+        "operands": tuple(operands),
+    }
 
 
-def _on_mesh(
-    equation: Any, jaxpr: Any, mesh: Any, inside: tuple[str, ...], position: Position | None, user_file: UserFile
-) -> TracedCall:
+def _on_mesh(equation: Any, jaxpr: Any, mesh: Any) -> dict[str, Any]:
     """A kernel over the cores of a mesh: its operands are whole arrays."""
-    form = FORMS[equation.primitive.name]
-    info = equation.params.get("debug_info") or getattr(jaxpr, "debug_info", None)
-    if "closed_over" in str(getattr(info, "traced_for", "")):
-        # Since JAX 0.11 `core_map` is written with the primitive of `pl.kernel`.
-        form = "core_map"
     # The primitive of early JAX takes the refs that the body closes over as constants.
     inputs = 0 if equation.primitive.name == "core_map" else len(equation.invars)
     outputs = len(equation.params.get("out_avals") or ())
@@ -113,19 +106,14 @@ def _on_mesh(
         _buffer(name, role, variable.aval)
         for name, role, variable in zip(_names(jaxpr), roles, jaxpr.invars, strict=False)
     )
-    return _call(
-        equation,
-        form,
-        jaxpr,
-        inside,
-        position,
-        user_file,
-        grid=tuple(size for size in dict(getattr(mesh, "shape", None) or {}).values() if isinstance(size, int)),
-        vmapped_dims=(),
-        num_scalar_prefetch=0,
-        points=(),
-        operands=operands,
-    )
+    sizes = dict(getattr(mesh, "shape", None) or {}).values()
+    return {
+        "grid": tuple(size for size in sizes if isinstance(size, int)),
+        "vmapped_dims": (),
+        "num_scalar_prefetch": 0,
+        "points": (),
+        "operands": operands,
+    }
 
 
 def _call(
