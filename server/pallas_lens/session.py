@@ -272,7 +272,7 @@ class Session:
         before = entry.checked
         entry.is_outdated = entry.is_outdated or entry.is_owed
         self.diagnostics(uri, cancelled, elsewhere=True)
-        return entry.checked is not before and (before is None or entry.checked is None or entry.checked != before)
+        return entry.checked != before
 
     def lenses(self, uri: str) -> tuple[RunLens, ...]:
         """The lenses of a document; none where nothing may run or the user wants none."""
