@@ -11,7 +11,8 @@ from ..model.kernel_call import Form, KernelCall, KernelFunction
 from ..model.span import Span
 from ..model.symbolic import Facts
 from ..model.unknown import Unknown
-from .calling import Arguments, apply
+from .arguments import Arguments
+from .calling import apply
 from .machine import Machine, OutOfBudget, Recorder
 from .module import Module, Reads
 from .specs import function_span
@@ -163,10 +164,10 @@ def _arguments(call: KernelCall, kernel: KernelFunction, refs: tuple[Value, ...]
     if refs is None or isinstance(kernel.arity, Unknown) or not kernel.arity.accepts(len(refs) - call.named_scratch):
         reason = "the operands of the call are not known"
         unknown = tuple(Opaque(parameter.name, reason) for parameter in kernel.parameters)
-        return Arguments(unknown, {}, (None,) * len(unknown))
+        return Arguments(unknown, {})
     split = len(refs) - call.named_scratch
     names = [operand.name for operand in call.operands[split:]] if isinstance(call.operands, tuple) else []
-    return Arguments(refs[:split], dict(zip(names, refs[split:], strict=True)), (None,) * split)
+    return Arguments(refs[:split], dict(zip(names, refs[split:], strict=True)))
 
 
 def _returned(function: Function, result: Value) -> Span | None:

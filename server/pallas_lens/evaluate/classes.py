@@ -6,9 +6,8 @@ import ast
 import re
 from typing import Final
 
-from .attributes import class_attribute
-from .calling import Arguments, invoke_function
-from .expressions import evaluate
+from . import attributes, calling, expressions, statements
+from .arguments import Arguments
 from .machine import Frame, Machine
 from .texts import written
 from .values import MISSING, Class, External, Function, Instance, Opaque, Scope, Value
@@ -18,11 +17,9 @@ _ENUM_BASES = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag
 
 def make_class(machine: Machine, node: ast.ClassDef, frame: Frame) -> Class:
     """The class that ``node`` defines; its body is run for the attributes."""
-    from .statements import execute
-
-    bases = tuple(machine.settled(evaluate(machine, base, frame)) for base in node.bases)
+    bases = tuple(machine.settled(expressions.evaluate(machine, base, frame)) for base in node.bases)
     scope = Scope({}, frame.scope, frame.scope.module, is_class=True)
-    execute(machine, node.body, Frame(scope, frame.anchor, node.name))
+    statements.execute(machine, node.body, Frame(scope, frame.anchor, node.name))
     return Class(node, scope, bases, _kind(machine, node, bases, frame), _fields(node, scope, bases))
 
 
@@ -106,7 +103,7 @@ def instantiate(machine: Machine, class_: Class, arguments: Arguments) -> Value:
     if class_.kind == "enum":
         return machine.fresh(f"{class_.node.name}(…)", "the member depends on a value")
     instance = Instance(class_, {})
-    constructor = class_attribute(machine, class_, "__init__")
+    constructor = attributes.class_attribute(machine, class_, "__init__")
     if isinstance(constructor, Function):
         bound = Function(
             constructor.node,
@@ -117,7 +114,7 @@ def instantiate(machine: Machine, class_: Class, arguments: Arguments) -> Value:
             instance,
             True,
         )
-        invoke_function(machine, bound, arguments)
+        calling.invoke_function(machine, bound, arguments)
         return instance
     if class_.kind == "plain" and not class_.fields:
         return instance
@@ -129,10 +126,10 @@ def instantiate(machine: Machine, class_: Class, arguments: Arguments) -> Value:
             if default is not MISSING and not unknown_rest:
                 value = _field_default(machine, default)
         machine.journal.write(instance.fields, name, value)
-    after = class_attribute(machine, class_, "__post_init__")
+    after = attributes.class_attribute(machine, class_, "__post_init__")
     if isinstance(after, Function):
         bound = Function(after.node, after.scope, after.anchor, after.defaults, after.keyword_defaults, instance, True)
-        invoke_function(machine, bound, Arguments((), {}))
+        calling.invoke_function(machine, bound, Arguments((), {}))
     return instance
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from .calling import Arguments, apply
-from .expressions import evaluate, make_function
+from . import calling, expressions
+from .arguments import Arguments
 from .machine import Frame, Machine
 from .values import BoundExternal, Class, External, Function, KernelCallable, Opaque, Partial, Value
 
@@ -43,9 +43,9 @@ TRANSPARENT: Final = frozenset(
 
 def decorated(machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Value:
     """The value that the ``def`` binds, decorators applied from the innermost out."""
-    value: Value = make_function(machine, node, frame)
+    value: Value = expressions.make_function(machine, node, frame)
     for decorator_node in reversed(node.decorator_list):
-        decorator = machine.settled(evaluate(machine, decorator_node, frame))
+        decorator = machine.settled(expressions.evaluate(machine, decorator_node, frame))
         value = _apply(machine, decorator, value, decorator_node, frame)
     return value
 
@@ -56,26 +56,13 @@ def _apply(machine: Machine, decorator: Value, value: Value, node: ast.expr, fra
             return value
         case Partial(External(path)) if path in TRANSPARENT:
             return value
-        case Partial(External()) | External():
-            made = Arguments(
-                (value,), {}, (machine.span(node, frame),), {}, frame=frame, span=machine.span(node, frame)
-            )
-            result = apply(machine, decorator, made)
-            if isinstance(result, Opaque):
-                return _rewrapped(value)
-            return result
-        case Function() | Partial() | Class():
-            made = Arguments(
-                (value,), {}, (machine.span(node, frame),), {}, frame=frame, span=machine.span(node, frame)
-            )
-            result = apply(machine, decorator, made)
-            return _rewrapped(value) if isinstance(result, Opaque) else result
-        case BoundExternal(owner=External()) | BoundExternal(owner=Function()):
+        case External() | Function() | Partial() | Class():
+            made = calling.apply(machine, decorator, Arguments((value,), {}, (node,), frame=frame, place=node))
+            return _rewrapped(value) if isinstance(made, Opaque) else made
+        case BoundExternal(owner=External() | Function()):
             return value
         case KernelCallable():
             return decorator
-        case Opaque():
-            return _rewrapped(value)
         case _:
             return _rewrapped(value)
 

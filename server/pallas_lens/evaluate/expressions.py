@@ -6,15 +6,14 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from ..model import symbolic
 from ..model.kernel_body import OperationKind
 from ..model.symbolic import Expression
-from . import operators
+from . import attributes, calling, operators
 from .array_types import array_of, indexed_shape, is_array_like
-from .attributes import attribute
-from .calling import call
 from .machine import Frame, Machine
 from .recording import record
 from .texts import written
@@ -53,7 +52,7 @@ _BUILTIN_NAMES: Final = frozenset(dir(builtins))
 def evaluate(machine: Machine, node: ast.expr, frame: Frame) -> Value:
     """The value of ``node`` in ``frame``; an Opaque where it cannot be known."""
     machine.step()
-    handler = _HANDLERS.get(type(node))
+    handler = _HANDLERS.get(node.__class__)
     if handler is None:
         return machine.fresh(written(node), "this kind of expression is not followed")
     if machine.nesting >= NESTING_LIMIT:
@@ -105,7 +104,9 @@ def look_up(machine: Machine, name: str, scope: Scope) -> Value:
 
 def _attribute(machine: Machine, node: ast.Attribute, frame: Frame) -> Value:
     owner = evaluate(machine, node.value, frame)
-    return machine.lift(lambda value: attribute(machine, value, node.attr), owner)
+    if owner.__class__ is not Guarded:
+        return attributes.attribute(machine, owner, node.attr)
+    return machine.lift(lambda value: attributes.attribute(machine, value, node.attr), owner)
 
 
 def _tuple(machine: Machine, node: ast.Tuple | ast.List, frame: Frame) -> Value:
@@ -125,8 +126,8 @@ def _tuple(machine: Machine, node: ast.Tuple | ast.List, frame: Frame) -> Value:
             unknown = machine.fresh(f"*{describe(contents)}", reason)
             return ListValue(unknown) if isinstance(node, ast.List) else unknown
         items.append(evaluate(machine, element, frame))
-        spans.append(machine.span(element, frame))
-    made = SpannedTuple.of(items, spans, machine.span(node, frame))
+        spans.append(frame.span(element))
+    made = SpannedTuple.of(items, spans, frame.span(node))
     return ListValue(made) if isinstance(node, ast.List) else made
 
 
@@ -182,7 +183,7 @@ def _dict(machine: Machine, node: ast.Dict, frame: Frame) -> Value:
         ):
             try:
                 made.entries[key] = value
-                made.key_spans[key] = machine.span(key_node, frame)
+                made.key_spans[key] = frame.span(key_node)
             except TypeError:
                 made.is_open = True
         else:
@@ -200,7 +201,7 @@ def _binary(machine: Machine, node: ast.BinOp, frame: Frame) -> Value:
     left = _as_operand(machine, evaluate(machine, node.left, frame))
     right = _as_operand(machine, evaluate(machine, node.right, frame))
     symbol = operators.SYMBOLS[type(node.op)]
-    result = machine.lift(lambda a, b: operators.binary(machine, symbol, a, b), left, right)
+    result = machine.lift(partial(operators.binary, machine, symbol), left, right)
     if machine.recorder is not None and (is_array_like(left) or is_array_like(right)):
         kind = OperationKind.DOT if symbol == "@" else OperationKind.OPERATOR
         record(machine, kind, OPERATOR_NAMES[symbol], node, node, frame, (left, right), result)
@@ -307,7 +308,7 @@ def _compare(machine: Machine, node: ast.Compare, frame: Frame) -> Value:
     for op, right_node in zip(node.ops, node.comparators, strict=True):
         right = evaluate(machine, right_node, frame)
         symbol = _COMPARE_SYMBOLS[type(op)]
-        result = machine.lift(lambda a, b, s=symbol: operators.compare(machine, s, a, b), left, right)
+        result = machine.lift(partial(operators.compare, machine, symbol), left, right)
         if machine.recorder is not None and (is_array_like(left) or is_array_like(right)) and symbol in OPERATOR_NAMES:
             record(machine, OperationKind.OPERATOR, OPERATOR_NAMES[symbol], node, node, frame, (left, right), result)
         if result is False:
@@ -484,7 +485,7 @@ def _shape_item(machine: Machine, array: Opaque, index: Value, text: str) -> Val
 
 
 def _call(machine: Machine, node: ast.Call, frame: Frame) -> Value:
-    return call(machine, node, frame)
+    return calling.call(machine, node, frame)
 
 
 def _joined_string(machine: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
@@ -552,7 +553,7 @@ def _gathered(machine: Machine, node: ast.ListComp | ast.GeneratorExp | ast.SetC
                 reason = "the length of what it goes over is not known"
                 item(Opaque(written(generator.target), reason))
                 return machine.fresh(written(node), reason)
-            made: Value = SpannedTuple.of((), (), machine.span(node, frame))
+            made: Value = SpannedTuple.of((), (), frame.span(node))
             for given in items:
                 made = machine.lift(lambda a, b: operators.concatenated(machine, a, b), made, item(given))
             return made
@@ -614,9 +615,7 @@ def assign(machine: Machine, target: ast.expr, value: Value, frame: Frame) -> No
             for element, item in zip(elements, unpack(machine, elements, value), strict=True):
                 assign(machine, element.value if isinstance(element, ast.Starred) else element, item, frame)
         case ast.Attribute(value=owner_node, attr=name):
-            from .attributes import set_attribute
-
-            set_attribute(machine, evaluate(machine, owner_node, frame), name, value)
+            attributes.set_attribute(machine, evaluate(machine, owner_node, frame), name, value)
         case ast.Subscript():
             _assign_item(machine, target, value, frame)
         case _:

@@ -28,9 +28,9 @@ from ..model.kernel_call import (
 from ..model.span import Span
 from ..model.symbolic import Expression, Integer
 from ..model.unknown import Unknown
+from .arity import arity_of
 from .array_types import dtype_name, known_shape, shape_tuple
 from .bodies import FollowedBody, follow_body, read_whole, target_of
-from .calling import arity_of
 from .machine import Machine, Started, assumption
 from .projection import project
 from .recording import array_type, model_dim

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from ..model.kernel_body import BodyOperation
-from ..model.kernel_call import BlockSpec
+from ..model.kernel_call import ArrayType, BlockSpec
 from ..model.span import Span
 from ..model.symbolic import NO_FACTS, Expression, Facts, Modulo
 from .array_types import known_shape
@@ -50,6 +50,16 @@ class Frame:
     returns: list[tuple[dict[Hashable, bool], Value]] = field(default_factory=list)
     entry_assumptions: dict[Hashable, bool] = field(default_factory=dict)
 
+    def span(self, node: ast.AST) -> Span:
+        """Where ``node`` stands, relative to the statement that this frame runs."""
+        return Span(
+            self.anchor,
+            node.lineno - 1,  # type: ignore[attr-defined]
+            node.col_offset,  # type: ignore[attr-defined]
+            node.end_lineno - 1,  # type: ignore[attr-defined]
+            node.end_col_offset,  # type: ignore[attr-defined]
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Started:
@@ -73,6 +83,8 @@ class Recorder:
     """Collects the operations of a kernel body while it is evaluated."""
 
     operations: list[BodyOperation] = field(default_factory=list)
+    types: dict[int, tuple[Value, ArrayType]] = field(default_factory=dict)
+    """Of values by their ``id``, which is theirs alone as long as they are kept here."""
 
 
 @dataclass(slots=True)
@@ -99,9 +111,8 @@ class Machine:
     """Index maps of that call that were followed already; the function is kept so that its id stays its own."""
     specs_made: dict[tuple[int, int, int], tuple[Value, BlockSpec]] = field(default_factory=dict)
     """Specs of that call that are the same in all its worlds."""
-    calls: list[tuple[Span, Span, bool]] = field(default_factory=list)
-    """The calls being followed whose text stands in the file analysed: the whole, the callee, and whether the
-    first argument is handed on, as in ``call(*args)``."""
+    calls: list[tuple[ast.Call, Frame]] = field(default_factory=list)
+    """The calls being followed whose text stands in the file analysed, each in its frame."""
     turns: int = 1
     """How often the innermost loop body would be run by now, all loops around it unrolled."""
     batch_sizes: tuple[Value, ...] = ()
@@ -129,16 +140,6 @@ class Machine:
         count = self.names_used.get(text, 0)
         self.names_used[text] = count + 1
         return Opaque(text if count == 0 else f"{text}#{count + 1}", reason)
-
-    def span(self, node: ast.AST, frame: Frame) -> Span:
-        """Where ``node`` stands, relative to the statement that ``frame`` runs."""
-        return Span(
-            frame.anchor,
-            node.lineno - 1,  # type: ignore[attr-defined]
-            node.col_offset,  # type: ignore[attr-defined]
-            node.end_lineno - 1,  # type: ignore[attr-defined]
-            node.end_col_offset,  # type: ignore[attr-defined]
-        )
 
     def rank(self, text: str) -> int | None:
         """The rank of the opaque array called ``text``, where all paths to here agree on it."""

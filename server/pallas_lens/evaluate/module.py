@@ -11,10 +11,11 @@ from weakref import WeakKeyDictionary
 from ..source.children import children
 from ..source.document import Document
 from ..source.statements import Statement
-from .attributes import external
+from . import statements
 from .machine import Frame, Machine, OutOfBudget
+from .outside import external
 from .packages import NotRead
-from .values import MISSING, External, Function, Opaque, Scope, Value
+from .values import MISSING, External, Function, ModuleValue, Opaque, Scope, Value
 
 Reads = dict[tuple[str, str], tuple[str, ...]]
 """(module, name) -> what bound it when it was read: anchors of statements, or the signature of a function.
@@ -43,16 +44,6 @@ class Modules(Protocol):
 
     def import_fingerprint(self, dotted: str, level: int, folder: str) -> tuple[str, ...]:
         """What such an import leads to now; empty where that cannot change."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleValue:
-    """Another module of the workspace as a value."""
-
-    module: Module
-
-    def __hash__(self) -> int:
-        return id(self.module)
 
 
 @dataclass(slots=True, eq=False)
@@ -182,13 +173,11 @@ class Module:
         return kept.variables.get(name, Opaque(name, f"`{name}` is not set on every path"))
 
     def _evaluate(self, statement: Statement) -> _Evaluated:
-        from .statements import execute
-
         machine = Machine(statement_anchor=self.anchor_prefix + statement.anchor)
         frame = Frame(Scope({}, self.scope, self), self.anchor_prefix + statement.anchor, "<module>")
         self._in_progress.add(statement.anchor)
         try:
-            execute(machine, statement.tree, frame)
+            statements.execute(machine, statement.tree, frame)
         except (OutOfBudget, RecursionError):
             pass
         finally:

@@ -9,9 +9,10 @@ from ..model.kernel_body import BodyOperation, OperationKind
 from ..model.kernel_call import ArrayType
 from ..model.symbolic import Expression, symbol
 from ..model.unknown import Unknown
-from .array_types import array_of
-from .machine import Frame, Machine
-from .values import Array, Guarded, Opaque, Ref, Value
+from .arguments import Arguments
+from .array_types import array_of, dtype_name, is_array_like
+from .machine import Frame, Machine, Recorder
+from .values import Array, BoundExternal, Dtype, External, Guarded, Opaque, Ref, Value
 
 
 def record(
@@ -28,20 +29,78 @@ def record(
     asked: str | None = "",
 ) -> None:
     """Add one operation to the kernel body being recorded (nothing is recorded elsewhere)."""
-    if machine.recorder is None:
+    recorder = machine.recorder
+    if recorder is None:
         return
-    machine.recorder.operations.append(
+    span = frame.span(node)
+    recorder.operations.append(
         BodyOperation(
             kind,
             name,
-            machine.span(node, frame),
-            machine.span(callee, frame),
-            tuple(array_type(operand) for operand in operands),
-            None if result is None else array_type(result),
+            span,
+            span if callee is node else frame.span(callee),
+            tuple([_type_in(recorder, operand) for operand in operands]),
+            None if result is None else _type_in(recorder, result),
             ref,
             asked,
         )
     )
+
+
+def _type_in(recorder: Recorder, value: Value) -> ArrayType:
+    """``array_type(value)``: most values are the result of one operation and an operand of others."""
+    known = recorder.types.get(id(value))
+    if known is None:
+        known = recorder.types[id(value)] = (value, array_type(value))
+    return known[1]
+
+
+def record_call(
+    machine: Machine, node: ast.Call, frame: Frame, callee: Value, arguments: Arguments, result: Value
+) -> None:
+    """Add a call to the kernel body being recorded, where it is one of JAX's or of an array's method."""
+    if isinstance(callee, External) and callee.path.startswith("jax."):
+        name = callee.path
+    elif isinstance(callee, BoundExternal) and is_array_like(callee.owner):
+        name = f"jax.Array.{callee.name}"
+        arguments = Arguments((callee.owner, *arguments.positional), arguments.keywords)
+    elif isinstance(callee, Dtype):
+        name = f"jax.numpy.{callee.name}"
+    else:
+        return
+    kind = OperationKind.CALL
+    asked: str | None = ""
+    last = name.rpartition(".")[2]
+    is_einsum = last == "einsum" and _contracts(arguments.positional)
+    if is_einsum:
+        arguments = Arguments(arguments.positional[1:], arguments.keywords, open_keywords=arguments.open_keywords)
+    if last in ("dot", "dot_general", "matmul") or is_einsum:
+        kind = OperationKind.DOT
+        if "preferred_element_type" in arguments.keywords:
+            named = dtype_name(machine.settled(arguments.keywords["preferred_element_type"]))
+            asked = named if isinstance(named, str) else None
+            if arguments.keywords["preferred_element_type"] is None:
+                asked = ""
+        elif arguments.open_keywords:
+            asked = None
+    elif last in ("make_async_copy", "make_async_remote_copy", "async_copy", "sync_copy"):
+        kind = OperationKind.DMA
+    elif last in ("fori_loop", "while_loop", "loop"):
+        kind = OperationKind.LOOP
+    elif last == "when":
+        kind = OperationKind.WHEN
+    record(machine, kind, name, node, node.func, frame, arguments.positional, result, asked=asked)
+
+
+def _contracts(positional: tuple[Value, ...]) -> bool:
+    """Whether the arguments of ``einsum`` are a matmul: two arrays with a letter that the result does not have."""
+    match positional:
+        case (str() as formula, _, _) if "->" in formula and "." not in formula:
+            inputs, _, result = formula.partition("->")
+            left, _, right = inputs.partition(",")
+            return any(letter.isalpha() and letter not in result for letter in set(left) & set(right))
+        case _:
+            return False
 
 
 def array_type(value: Value) -> ArrayType:

@@ -22,8 +22,10 @@ from ..model.kernel_call import (
 from ..model.span import Span
 from ..model.symbolic import Expression
 from ..model.unknown import Unknown
+from .arguments import Arguments
+from .arity import arity_of
 from .array_types import DynamicSlice
-from .calling import Arguments, apply, arity_of
+from .calling import apply
 from .index_axes import axes_by_name
 from .machine import Machine
 from .projection import project
@@ -298,7 +300,7 @@ def _called_with_indices(machine: Machine, value: Value, grid_rank: int, prefetc
     key = (id(value), grid_rank, len(prefetch))
     if key not in machine.index_results:
         indices = tuple(symbolic.symbol(f"grid{axis}", 0) for axis in range(grid_rank))
-        given = Arguments((*indices, *prefetch), {}, (None,) * (grid_rank + len(prefetch)))
+        given = Arguments((*indices, *prefetch), {})
         mark = machine.journal.mark()
         facts = machine.facts
         assumed = dict(machine.assumed)

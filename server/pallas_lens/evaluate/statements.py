@@ -9,17 +9,10 @@ from functools import partial
 from typing import Any, Final
 
 from ..model.kernel_body import OperationKind
-from . import operators
+from . import classes, decorators, expressions, operators
 from .array_types import is_array_like
-from .expressions import (
-    OPERATOR_NAMES,
-    UNROLL_LIMIT,
-    assign,
-    evaluate,
-    iterable_items,
-    turning,
-)
 from .machine import Frame, Machine
+from .recording import record
 from .texts import written
 from .values import (
     MISSING,
@@ -62,38 +55,45 @@ def execute(machine: Machine, statements: Sequence[ast.stmt], frame: Frame) -> F
 
 
 def _expression(machine: Machine, node: ast.Expr, frame: Frame) -> Flow:
-    evaluate(machine, node.value, frame)
+    expressions.evaluate(machine, node.value, frame)
     return Flow.NORMAL
 
 
 def _assign(machine: Machine, node: ast.Assign, frame: Frame) -> Flow:
-    value = evaluate(machine, node.value, frame)
+    value = expressions.evaluate(machine, node.value, frame)
     for target in node.targets:
-        assign(machine, target, value, frame)
+        expressions.assign(machine, target, value, frame)
     return Flow.NORMAL
 
 
 def _annotated_assign(machine: Machine, node: ast.AnnAssign, frame: Frame) -> Flow:
     if node.value is not None:
-        assign(machine, node.target, evaluate(machine, node.value, frame), frame)
+        expressions.assign(machine, node.target, expressions.evaluate(machine, node.value, frame), frame)
     return Flow.NORMAL
 
 
 def _augmented_assign(machine: Machine, node: ast.AugAssign, frame: Frame) -> Flow:
     symbol = operators.SYMBOLS[type(node.op)]
     load = _as_load(node.target)
-    current = evaluate(machine, load, frame)
-    value = evaluate(machine, node.value, frame)
+    current = expressions.evaluate(machine, load, frame)
+    value = expressions.evaluate(machine, node.value, frame)
     if isinstance(current, ListValue) and symbol == "+":
         # "specs += [...]" changes the list itself, for everyone who holds it.
         extend(machine, current, value)
         return Flow.NORMAL
     result = machine.lift(lambda a, b: operators.binary(machine, symbol, a, b), current, value)
     if machine.recorder is not None and (is_array_like(current) or is_array_like(value)):
-        from .recording import record
-
-        record(machine, OperationKind.OPERATOR, OPERATOR_NAMES[symbol], node, node, frame, (current, value), result)
-    assign(machine, node.target, result, frame)
+        record(
+            machine,
+            OperationKind.OPERATOR,
+            expressions.OPERATOR_NAMES[symbol],
+            node,
+            node,
+            frame,
+            (current, value),
+            result,
+        )
+    expressions.assign(machine, node.target, result, frame)
     return Flow.NORMAL
 
 
@@ -115,7 +115,7 @@ def extend(machine: Machine, target: ListValue, value: Value) -> None:
     """Add the items of ``value`` to the list ``target``."""
     added = machine.settled(value.items) if isinstance(value, ListValue) else machine.settled(value)
     if not isinstance(added, tuple) and not isinstance(value, ListValue):
-        known = iterable_items(machine, added)
+        known = expressions.iterable_items(machine, added)
         added = known if known is not None else machine.fresh(describe(value), "its length is not known")
     joined = machine.lift(
         lambda left, right: operators.concatenated(machine, left, right), machine.settled(target.items), added
@@ -124,7 +124,7 @@ def extend(machine: Machine, target: ListValue, value: Value) -> None:
 
 
 def _return(machine: Machine, node: ast.Return, frame: Frame) -> Flow:
-    value = None if node.value is None else evaluate(machine, node.value, frame)
+    value = None if node.value is None else expressions.evaluate(machine, node.value, frame)
     assumed = {key: outcome for key, outcome in machine.assumed.items() if key not in frame.entry_assumptions}
     frame.returns.append((assumed, value))
     return Flow.RETURN
@@ -144,7 +144,7 @@ def _continue(machine: Machine, node: ast.Continue, frame: Frame) -> Flow:
 
 def _assert(machine: Machine, node: ast.Assert, frame: Frame) -> Flow:
     for part in _conjuncts(node.test):
-        value = evaluate(machine, part, frame)
+        value = expressions.evaluate(machine, part, frame)
         if isinstance(value, Guarded):
             continue
         outcome = operators.truth(value)
@@ -166,7 +166,7 @@ def _conjuncts(test: ast.expr) -> list[ast.expr]:
 
 
 def _if(machine: Machine, node: ast.If, frame: Frame) -> Flow:
-    return _run_if(machine, node, frame, evaluate(machine, node.test, frame))
+    return _run_if(machine, node, frame, expressions.evaluate(machine, node.test, frame))
 
 
 def _run_if(machine: Machine, node: ast.If, frame: Frame, test: Value) -> Flow:
@@ -231,14 +231,15 @@ def branch(
 
 
 def _for(machine: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> Flow:
-    source = evaluate(machine, node.iter, frame)
-    items = iterable_items(machine, source)
-    with turning(machine, len(items) if items is not None else 1) as are_few:
+    source = expressions.evaluate(machine, node.iter, frame)
+    items = expressions.iterable_items(machine, source)
+    with expressions.turning(machine, len(items) if items is not None else 1) as are_few:
         if items is None or not are_few:
             element = Opaque(written(node.target), f"changes in a loop over `{describe(source)}`")
-            return _unknown_loop(machine, node.body, frame, lambda: assign(machine, node.target, element, frame))
+            bind = partial(expressions.assign, machine, node.target, element, frame)
+            return _unknown_loop(machine, node.body, frame, bind)
         for item in items:
-            assign(machine, node.target, item, frame)
+            expressions.assign(machine, node.target, item, frame)
             flow = execute(machine, node.body, frame)
             if flow is Flow.BREAK:
                 return Flow.NORMAL
@@ -248,14 +249,14 @@ def _for(machine: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> Flow:
 
 
 def _while(machine: Machine, node: ast.While, frame: Frame) -> Flow:
-    for turn in range(UNROLL_LIMIT):
-        value = evaluate(machine, node.test, frame)
+    for turn in range(expressions.UNROLL_LIMIT):
+        value = expressions.evaluate(machine, node.test, frame)
         test = None if isinstance(value, Guarded) else operators.truth(value)
         if test is False:
             return execute(machine, node.orelse, frame)
         if test is not True or isinstance(node.test, ast.Constant):
             break
-        with turning(machine, turn + 1) as are_few:
+        with expressions.turning(machine, turn + 1) as are_few:
             if not are_few:
                 break
             flow = execute(machine, node.body, frame)
@@ -313,24 +314,20 @@ def _try(machine: Machine, node: ast.Try, frame: Frame) -> Flow:
 
 def _with(machine: Machine, node: ast.With | ast.AsyncWith, frame: Frame) -> Flow:
     for item in node.items:
-        value = evaluate(machine, item.context_expr, frame)
+        value = expressions.evaluate(machine, item.context_expr, frame)
         if item.optional_vars is not None:
             unknown = value if not isinstance(value, tuple) else machine.fresh("with", "a context manager gives it")
-            assign(machine, item.optional_vars, unknown, frame)
+            expressions.assign(machine, item.optional_vars, unknown, frame)
     return execute(machine, node.body, frame)
 
 
 def _function(machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Flow:
-    from .decorators import decorated
-
-    machine.journal.write(frame.scope.variables, node.name, decorated(machine, node, frame))
+    machine.journal.write(frame.scope.variables, node.name, decorators.decorated(machine, node, frame))
     return Flow.NORMAL
 
 
 def _class(machine: Machine, node: ast.ClassDef, frame: Frame) -> Flow:
-    from .classes import make_class
-
-    machine.journal.write(frame.scope.variables, node.name, make_class(machine, node, frame))
+    machine.journal.write(frame.scope.variables, node.name, classes.make_class(machine, node, frame))
     return Flow.NORMAL
 
 
@@ -342,7 +339,7 @@ def _import(machine: Machine, node: ast.Import | ast.ImportFrom, frame: Frame) -
 
 def _match(machine: Machine, node: ast.Match, frame: Frame) -> Flow:
     """``match`` on a value that decides by literals; otherwise every case may be the one."""
-    subject = machine.settled(evaluate(machine, node.subject, frame))
+    subject = machine.settled(expressions.evaluate(machine, node.subject, frame))
     for case in node.cases:
         outcome = _case_matches(machine, case, subject, frame)
         if outcome is False:
@@ -383,7 +380,7 @@ def _case_matches(machine: Machine, case: ast.match_case, subject: Value, frame:
                 machine.journal.write(frame.scope.variables, name, subject)
             return True
         case ast.MatchValue(value=value):
-            known = operators.compare(machine, "==", subject, evaluate(machine, value, frame))
+            known = operators.compare(machine, "==", subject, expressions.evaluate(machine, value, frame))
             return known if isinstance(known, bool) else None
         case ast.MatchSingleton(value=constant) if subject is None or isinstance(subject, bool):
             return subject is constant

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..model.kernel_call import MemorySpace
 from ..model.span import Span
 from ..model.symbolic import Expression, Integer
+from ..model.value_class import value_class
 
 if TYPE_CHECKING:
     from .module import Module
@@ -54,7 +55,7 @@ def item_spans(value: Value) -> tuple[Span | None, ...]:
     return (None,) * len(value) if isinstance(value, tuple) else ()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Opaque:
     """A value that only running the program would give.
 
@@ -77,14 +78,14 @@ class Opaque:
             object.__setattr__(self, "text", f"{self.text[: LONGEST_TEXT // 2]}… ({digest})")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class ShapeOf:
     """The ``.shape`` of an opaque array whose rank is not known yet."""
 
     array: Opaque
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class Itself:
     """A key that only this very value has; it keeps the value, so that no other can get its identity."""
 
@@ -97,7 +98,7 @@ class Itself:
         return id(self.value)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Comparison:
     """What an undecided condition compares, kept so that assuming it teaches something."""
 
@@ -106,7 +107,7 @@ class Comparison:
     right: Integer
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Condition:
     """A truth value that is not known. The same ``key`` always has the same outcome."""
 
@@ -116,7 +117,7 @@ class Condition:
     comparison: Comparison | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class Guarded:
     """One value if the condition ``key`` holds, another if not."""
 
@@ -126,7 +127,7 @@ class Guarded:
     when_false: Value
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Array:
     """An array (or ``ShapeDtypeStruct``) whose rank is known or not.
 
@@ -139,7 +140,7 @@ class Array:
     weak: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Ref:
     """A ref inside a kernel: a window on ``shape``."""
 
@@ -149,7 +150,7 @@ class Ref:
     memory_space: MemorySpace | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Dtype:
     """An element type as a value."""
 
@@ -182,7 +183,7 @@ class Scope:
     is_class: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class Function:
     """A ``def`` or lambda with what it closes over."""
 
@@ -201,7 +202,7 @@ class Function:
         return "<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class Partial:
     """``functools.partial(function, *arguments, **keywords)``."""
 
@@ -211,7 +212,7 @@ class Partial:
     span: Span | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class Transformed:
     """``jax.vmap(function, …)`` and its like: called, the function runs on other arrays than it is given.
 
@@ -228,28 +229,28 @@ REPEATEDLY: Final = "repeated"
 """Stands for a transformation that a loop applies a number of times that is not known."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class MeshValue:
     """A mesh of devices: the size of each axis by its name."""
 
     axes: dict[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class PartitionSpecValue:
     """``PartitionSpec("x", None, ("y", "z"))``: which axes of a mesh cut each dim."""
 
     entries: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class External:
     """A name outside the workspace, by its canonical dotted path."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class BoundExternal:
     """A method of a value that the library tables know: ``x.astype``, ``specs.append``."""
 
@@ -257,7 +258,7 @@ class BoundExternal:
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class Class:
     """A class of the program with its evaluated namespace and bases."""
 
@@ -270,7 +271,7 @@ class Class:
     """Declared fields with defaults (``MISSING`` where there is none), bases first."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class Instance:
     """An object of a program's class; attributes live in ``fields`` (journaled)."""
 
@@ -278,7 +279,7 @@ class Instance:
     fields: dict[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Missing:
     """A field without a default, a variable not set on this path."""
 
@@ -286,7 +287,7 @@ class Missing:
 MISSING = Missing()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class BlockSpecValue:
     """``pl.BlockSpec(...)`` as constructed."""
 
@@ -301,7 +302,7 @@ class BlockSpecValue:
     in_old_order: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class BlockDimensionValue:
     """``pl.Element(8)``, ``pl.Squeezed()``, ``pl.BoundedSlice(8)``, …"""
 
@@ -309,7 +310,7 @@ class BlockDimensionValue:
     size: Value
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class BufferedValue:
     """``pl.Buffered(buffer_count=…, use_lookahead=…)``."""
 
@@ -317,7 +318,7 @@ class BufferedValue:
     lookahead: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class GridSpecValue:
     """``pl.GridSpec`` or ``pltpu.PrefetchScalarGridSpec``; values and spans by keyword."""
 
@@ -325,14 +326,14 @@ class GridSpecValue:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class MemorySpaceValue:
     """A memory space; called with a shape and dtype it is scratch."""
 
     space: MemorySpace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class ScratchValue:
     """``pltpu.VMEM((8, 128), jnp.float32)`` or a semaphore type."""
 
@@ -343,7 +344,7 @@ class ScratchValue:
     semaphore: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class CompilerParamsValue:
     """``pltpu.CompilerParams(...)``; values and spans by keyword."""
 
@@ -352,7 +353,7 @@ class CompilerParamsValue:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@value_class(eq=False)
 class KernelCallable:
     """What ``pl.pallas_call(...)`` returns: called with operands, it is a kernel call."""
 
@@ -367,6 +368,19 @@ class KernelCallable:
     order: int
     wrapper: str | None = None
     """The function of the project that was called in place of JAX's, where it may have changed the parts."""
+
+
+@value_class(eq=False)
+class ModuleValue:
+    """Another module of the workspace as a value."""
+
+    module: Module
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ModuleValue) and self.module is other.module
+
+    def __hash__(self) -> int:
+        return id(self.module)
 
 
 CONSTANTS = (int, float, str, bool, bytes, complex, type(None), type(Ellipsis))

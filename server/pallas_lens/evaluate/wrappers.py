@@ -11,7 +11,8 @@ import ast
 from typing import Final
 
 from ..model.span import Span
-from .calling import Arguments, make_kernel
+from . import starting
+from .arguments import Arguments
 from .lexical import wrapped_form
 from .machine import Machine
 from .values import (
@@ -52,8 +53,8 @@ def as_kernel_callable(machine: Machine, callee: Value, arguments: Arguments, re
     if form == "pallas_call" and "out_shape" not in named and len(arguments.positional) > 1:
         named["out_shape"] = (arguments.positional[1], arguments.span_of(1, "") or arguments.span)
     name = target.name if isinstance(target, Function) else target.path
-    callee_span = machine.span(arguments.node.func, arguments.frame)
-    return make_kernel(machine, form, kernel, kernel_span, named, arguments, arguments.span, callee_span, name)
+    callee_span = arguments.frame.span(arguments.node.func)
+    return starting.make_kernel(machine, form, kernel, kernel_span, named, arguments, arguments.span, callee_span, name)
 
 
 def _may_wrap(callee: Value) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from .kernel_call import ArrayType
 from .span import Span
+from .value_class import value_class
 
 
 class OperationKind(StrEnum):
@@ -22,7 +22,7 @@ class OperationKind(StrEnum):
     DMA = "dma"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class BodyOperation:
     """One operation.
 
@@ -42,7 +42,7 @@ class BodyOperation:
     result_dtype_asked: str | None = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class KernelBody:
     """The operations of one kernel function, evaluated with the refs of one call."""
 

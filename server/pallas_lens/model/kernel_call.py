@@ -15,6 +15,7 @@ from enum import StrEnum
 from .span import Span
 from .symbolic import NO_FACTS, Facts, Integer
 from .unknown import Unknown
+from .value_class import value_class
 
 Dim = Integer | Unknown
 
@@ -77,7 +78,7 @@ class Arity:
         return str(self.minimum) if self.minimum == self.maximum else f"{self.minimum} to {self.maximum}"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class ArrayType:
     """An operand's shape and dtype, as far as known. ``shape`` unknown: not even the rank."""
 

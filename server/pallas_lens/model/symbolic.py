@@ -9,10 +9,12 @@ print the same text. A formula that outgrows ``LARGEST_WEIGHT`` becomes a symbol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from hashlib import blake2b
 from typing import Final
+
+from .value_class import value_class
 
 LARGEST_WEIGHT: Final = 256
 """The most symbols and operations in one expression; no index map or shape that people write comes near."""
@@ -39,7 +41,7 @@ class _Written:
             return self._text
         except AttributeError:
             text = self._write()
-            object.__setattr__(self, "_text", text)
+            self._text = text
             return text
 
     def factor(self) -> str:
@@ -48,7 +50,7 @@ class _Written:
             return self._factor
         except AttributeError:
             text = _as_factor(str(self))
-            object.__setattr__(self, "_factor", text)
+            self._factor = text
             return text
 
     def weight(self) -> int:
@@ -57,11 +59,11 @@ class _Written:
             return self._size
         except AttributeError:
             size = self._weigh()
-            object.__setattr__(self, "_size", size)
+            self._size = size
             return size
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Symbol(_Written):
     """A named integer of unknown value, at least ``minimum`` where that is known."""
 
@@ -75,7 +77,7 @@ class Symbol(_Written):
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class FloorDivision(_Written):
     """``numerator // denominator``, as Python rounds."""
 
@@ -89,7 +91,7 @@ class FloorDivision(_Written):
         return f"{_wrapped(self.numerator)} // {_wrapped(self.denominator)}"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class CeilingDivision(_Written):
     """``-(-numerator // denominator)``, which Pallas writes ``pl.cdiv``."""
 
@@ -103,7 +105,7 @@ class CeilingDivision(_Written):
         return f"cdiv({self.numerator}, {self.denominator})"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Modulo(_Written):
     """``dividend % divisor``, as Python signs it."""
 
@@ -117,7 +119,7 @@ class Modulo(_Written):
         return f"{_wrapped(self.dividend)} % {_wrapped(self.divisor)}"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Minimum(_Written):
     """The least of at least two integers, in canonical order."""
 
@@ -130,7 +132,7 @@ class Minimum(_Written):
         return f"min({', '.join(map(str, self.values))})"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Maximum(_Written):
     """The greatest of at least two integers, in canonical order."""
 
@@ -147,7 +149,7 @@ Atom = Symbol | FloorDivision | CeilingDivision | Modulo | Minimum | Maximum
 Monomial = tuple[Atom, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Expression(_Written):
     """A sum of ``coefficient * product of atoms``; the empty product is the constant."""
 
@@ -429,7 +431,7 @@ def _single_atom(value: Integer) -> Atom | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Facts:
     """What the program has established about its integers on the way to a point.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from .value_class import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Unknown:
     """What could not be learned without running the program, and why.
 

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from ..arguments import Arguments
 from ..array_types import is_array_like
-from ..calling import Arguments
 from ..machine import Machine
 from ..values import ListValue, Value, describe
 from .jax import FUNCTIONS as JAX_FUNCTIONS
 from .jax import array_method, elementwise_fallback
 from .machine_facts import FUNCTIONS as MACHINE_FACTS
+from .machine_facts import fact
 from .meshes import FUNCTIONS as MESHES
+from .meshes import mesh_attribute
+from .pallas import BUFFER_MAKERS, results_of
 from .pallas import FUNCTIONS as PALLAS_FUNCTIONS
 from .python import FUNCTIONS as PYTHON_FUNCTIONS
 from .python import method
 from .shapes import FUNCTIONS as SHAPES
 from .transformations import FUNCTIONS as TRANSFORMATIONS
+from .transformations import run_transformed
+
+__all__ = [
+    "BUFFER_MAKERS",
+    "call_external",
+    "call_method",
+    "fact",
+    "mesh_attribute",
+    "results_of",
+    "run_transformed",
+]
 
 _FUNCTIONS = {
     **PYTHON_FUNCTIONS,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...model import symbolic
 from ...model.dtypes import is_floating
 from ...model.symbolic import Expression
+from .. import calling, classes, expressions
+from ..arguments import Arguments
 from ..array_types import (
     UNKNOWN_DTYPE,
     UNKNOWN_SHAPE,
@@ -19,9 +22,6 @@ from ..array_types import (
     promote,
     shape_tuple,
 )
-from ..calling import Arguments, invoke
-from ..classes import is_registered_tree
-from ..expressions import under_both
 from ..machine import Machine
 from ..operators import truth
 from ..texts import written
@@ -53,11 +53,11 @@ def _struct(machine: Machine, arguments: Arguments) -> Value:
     if isinstance(shape, ListValue):
         shape = machine.settled(shape.items)
     if hasattr(shape, "when_true"):
-        return machine.lift(lambda dims: Array(_dims(machine, dims), dtype_name(dtype), is_struct=True), shape)
-    return Array(_dims(machine, shape), dtype_name(dtype), is_struct=True)
+        return machine.lift(lambda dims: Array(dims_of(machine, dims), dtype_name(dtype), is_struct=True), shape)
+    return Array(dims_of(machine, shape), dtype_name(dtype), is_struct=True)
 
 
-def _dims(machine: Machine, shape: Value) -> tuple[Value, ...] | Opaque:
+def dims_of(machine: Machine, shape: Value) -> tuple[Value, ...] | Opaque:
     if isinstance(shape, ShapeOf):
         known = machine.shape(shape.array)
         if known is not None:
@@ -74,7 +74,7 @@ def _made(default_dtype: str, shape_at: int = 0, dtype_at: int = 1) -> TableFunc
         shape = machine.settled(arguments.get(shape_at, "shape"))
         dtype = machine.settled(arguments.get(dtype_at, "dtype", None))
         named: str | Opaque = default_dtype if dtype is None else dtype_name(dtype)
-        return Array(_dims(machine, shape), named)
+        return Array(dims_of(machine, shape), named)
 
     return function
 
@@ -85,7 +85,7 @@ def _like(machine: Machine, arguments: Arguments) -> Value:
     dtype = machine.settled(arguments.get(position, "dtype", None))
     shape = machine.settled(arguments.get(None, "shape", None))
     return Array(
-        source.shape if shape is None else _dims(machine, shape), source.dtype if dtype is None else dtype_name(dtype)
+        source.shape if shape is None else dims_of(machine, shape), source.dtype if dtype is None else dtype_name(dtype)
     )
 
 
@@ -241,7 +241,7 @@ def _arange(machine: Machine, arguments: Arguments) -> Value:
 
 def _broadcasted_iota(machine: Machine, arguments: Arguments) -> Value:
     return Array(
-        _dims(machine, machine.settled(arguments.get(1, "shape"))),
+        dims_of(machine, machine.settled(arguments.get(1, "shape"))),
         dtype_name(machine.settled(arguments.get(0, "dtype"))),
     )
 
@@ -252,10 +252,8 @@ def _reshape(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _new_shape(machine: Machine, source: Array, given: tuple[Value, ...]) -> tuple[Value, ...] | Opaque:
-    from ...model import symbolic
-
     values = [machine.settled(value) for value in given]
-    dims = _dims(machine, values[0]) if len(values) == 1 else tuple(values)
+    dims = dims_of(machine, values[0]) if len(values) == 1 else tuple(values)
     if isinstance(dims, Opaque) or -1 not in [dim if isinstance(dim, int) else 0 for dim in dims]:
         return dims
     if isinstance(source.shape, Opaque):
@@ -325,7 +323,7 @@ def _expand_dims(machine: Machine, arguments: Arguments) -> Value:
 
 def _broadcast_to(machine: Machine, arguments: Arguments) -> Value:
     source = array_of(machine.settled(arguments.get(0, "array")))
-    return Array(_dims(machine, machine.settled(arguments.get(1, "shape"))), source.dtype)
+    return Array(dims_of(machine, machine.settled(arguments.get(1, "shape"))), source.dtype)
 
 
 def _same_dtype(machine: Machine, arguments: Arguments) -> Value:
@@ -376,13 +374,13 @@ def _cond(machine: Machine, arguments: Arguments) -> Value:
     predicate, when_true, when_false, *operands = arguments.positional
     outcome = truth(machine.settled(predicate)) if not hasattr(predicate, "when_true") else None
     if isinstance(outcome, bool):
-        return invoke(machine, when_true if outcome else when_false, tuple(operands), {}, None, arguments.frame)
+        return calling.invoke(machine, when_true if outcome else when_false, tuple(operands), {}, arguments.frame)
     condition = outcome or Condition(("cond", machine.fresh("cond", "").text), "the predicate")
-    return under_both(
+    return expressions.under_both(
         machine,
         condition,
-        lambda: invoke(machine, when_true, tuple(operands), {}, None, arguments.frame),
-        lambda: invoke(machine, when_false, tuple(operands), {}, None, arguments.frame),
+        lambda: calling.invoke(machine, when_true, tuple(operands), {}, arguments.frame),
+        lambda: calling.invoke(machine, when_false, tuple(operands), {}, arguments.frame),
     )
 
 
@@ -391,7 +389,7 @@ def _fori_loop(machine: Machine, arguments: Arguments) -> Value:
     if body is MISSING:
         return unknown_call(machine, "fori_loop", arguments)
     index = Array((), "int32")
-    invoke(machine, body, (index, _carried(machine, start)), {}, None, arguments.frame)
+    calling.invoke(machine, body, (index, _carried(machine, start)), {}, arguments.frame)
     return _carried(machine, start)
 
 
@@ -399,8 +397,8 @@ def _while_loop(machine: Machine, arguments: Arguments) -> Value:
     test, body, start = arguments.get(0, "cond_fun"), arguments.get(1, "body_fun"), arguments.get(2, "init_val")
     if body is MISSING:
         return unknown_call(machine, "while_loop", arguments)
-    invoke(machine, test, (_carried(machine, start),), {}, None, arguments.frame)
-    invoke(machine, body, (_carried(machine, start),), {}, None, arguments.frame)
+    calling.invoke(machine, test, (_carried(machine, start),), {}, arguments.frame)
+    calling.invoke(machine, body, (_carried(machine, start),), {}, arguments.frame)
     return _carried(machine, start)
 
 
@@ -409,7 +407,7 @@ def _scan(machine: Machine, arguments: Arguments) -> Value:
     if body is MISSING:
         return unknown_call(machine, "scan", arguments)
     item = machine.fresh("xs[i]", "it is one slice of what the scan goes over")
-    invoke(machine, body, (_carried(machine, start), item), {}, None, arguments.frame)
+    calling.invoke(machine, body, (_carried(machine, start), item), {}, arguments.frame)
     return (_carried(machine, start), machine.fresh("ys", "the scan stacks it"))
 
 
@@ -451,7 +449,7 @@ def _map_tree(machine: Machine, arguments: Arguments, function: Value, tree: Val
         return DictValue(
             {key: _map_tree(machine, arguments, function, item, ()) for key, item in tree.entries.items()}, tree.is_open
         )
-    if isinstance(tree, Instance) and is_registered_tree(tree.class_):
+    if isinstance(tree, Instance) and classes.is_registered_tree(tree.class_):
         mapped_fields = {}
         for name, item in tree.fields.items():
             rest = tuple(_field(other, name) for other in others)
@@ -461,7 +459,7 @@ def _map_tree(machine: Machine, arguments: Arguments, function: Value, tree: Val
         return None
     if isinstance(tree, Opaque) and not tree.may_be_array:
         return machine.fresh(f"tree.map({describe(tree)})", tree.reason)
-    return invoke(machine, function, (tree, *others), {}, None, arguments.frame)
+    return calling.invoke(machine, function, (tree, *others), {}, arguments.frame)
 
 
 def _field(tree: Value, name: str) -> Value:
@@ -482,7 +480,7 @@ def _leaves(tree: Value) -> list[Value] | None:
     if isinstance(tree, tuple):
         parts = [_leaves(item) for item in tree]
         return None if None in parts else [leaf for part in parts if part is not None for leaf in part]
-    if isinstance(tree, Instance) and is_registered_tree(tree.class_):
+    if isinstance(tree, Instance) and classes.is_registered_tree(tree.class_):
         return _leaves(tuple(tree.fields.values()))
     if isinstance(tree, Opaque) and tree.is_array:
         return [tree]

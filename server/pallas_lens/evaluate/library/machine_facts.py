@@ -6,8 +6,8 @@ from typing import Final
 
 from ...model.dtypes import BITS, is_floating
 from ...model.tiling import LANES, SUBLANES
+from ..arguments import Arguments
 from ..array_types import dtype_name
-from ..calling import Arguments
 from ..machine import Machine
 from ..values import Dtype, External, Opaque, Value
 from .python import TableFunction, unknown_call

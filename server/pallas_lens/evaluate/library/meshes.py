@@ -7,10 +7,11 @@ from typing import Final
 
 from ...model import symbolic
 from ...model.symbolic import Expression
+from ..arguments import Arguments
 from ..array_types import UNKNOWN_SHAPE
-from ..calling import Arguments
 from ..machine import Machine
 from ..values import (
+    MISSING,
     Array,
     DictValue,
     ListValue,
@@ -53,8 +54,8 @@ def _partition_spec(machine: Machine, arguments: Arguments) -> Value:
     return PartitionSpecValue(tuple(map(machine.settled, arguments.positional)))
 
 
-def mesh_attribute(mesh: MeshValue, name: str) -> Value | None:
-    """``mesh.shape``, ``mesh.axis_names`` and ``mesh.size``; None for anything else."""
+def mesh_attribute(mesh: MeshValue, name: str) -> Value:
+    """``mesh.shape``, ``mesh.axis_names`` and ``mesh.size``; MISSING for anything else."""
     match name:
         case "shape":
             return DictValue(dict(mesh.axes))
@@ -63,7 +64,7 @@ def mesh_attribute(mesh: MeshValue, name: str) -> Value | None:
         case "size":
             return _size(tuple(mesh.axes), mesh.axes)
         case _:
-            return None
+            return MISSING
 
 
 def _axis_size(machine: Machine, arguments: Arguments) -> Value:

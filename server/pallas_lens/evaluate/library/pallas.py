@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Final
 
 from ...model import symbolic
 from ...model.kernel_call import MemorySpace
 from ...model.span import Span
-from ..array_types import DynamicSlice, array_of
-from ..attributes import BUFFER_MAKERS
-from ..calling import Arguments, invoke, make_kernel, start_kernel
+from .. import calling, starting
+from ..arguments import Arguments
+from ..array_types import DynamicSlice, array_of, dtype_name
 from ..machine import Machine
 from ..operators import as_integer, truth
 from ..values import (
@@ -35,10 +36,14 @@ from ..values import (
     Value,
     describe,
 )
+from .jax import dims_of
 from .python import TableFunction, unknown_call
 
 _PL: Final = "jax.experimental.pallas"
 _TPU: Final = "jax.experimental.pallas.tpu"
+
+BUFFER_MAKERS: Final = frozenset({"input", "output", "input_output", "accumulator", "create"})
+"""The class methods of ``pltpu.BufferedRef`` that stand for a spec in ``in_specs`` of ``emit_pipeline``."""
 
 _PALLAS_CALL_POSITIONAL: Final = ("kernel", "out_shape")
 _GRID_SPEC_POSITIONAL: Final = ("grid", "in_specs", "out_specs", "scratch_shapes")
@@ -148,7 +153,7 @@ def _core_map(machine: Machine, arguments: Arguments) -> Value:
 def _run_core_map(machine: Machine, arguments: Arguments) -> Value:
     made = _kernel_callable(machine, arguments, "core_map", ("kernel",))
     if isinstance(made, KernelCallable):
-        start_kernel(machine, made, Arguments((), {}, frame=arguments.frame, span=arguments.span))
+        starting.start_kernel(machine, made, Arguments((), {}, frame=arguments.frame, place=arguments.span))
     return None
 
 
@@ -161,13 +166,19 @@ def _kernel_callable(machine: Machine, arguments: Arguments, form: str, position
     callee = span
     node, frame = arguments.node, arguments.frame
     if node is not None and frame is not None:
-        span = machine.span(node, frame)
-        callee = machine.span(node.func, frame)
+        span = frame.span(node)
+        callee = frame.span(node.func)
     is_foreign = span.file is not None and _stands_in_analysed_file(machine, kernel)
-    if machine.calls and (is_foreign or span == machine.calls[-1][0]):
+    if machine.calls and (is_foreign or node is machine.calls[-1][0]):
         # Where a wrapper hands on its own arguments, or stands in another file, its call is the call site.
-        span, callee, _ = next((one for one in reversed(machine.calls) if not one[2]), machine.calls[0])
-    return make_kernel(machine, form, kernel, kernel_span, named, arguments, span, callee)
+        node, frame = next((one for one in reversed(machine.calls) if not _hands_on(one[0])), machine.calls[0])
+        span, callee = frame.span(node), frame.span(node.func)
+    return starting.make_kernel(machine, form, kernel, kernel_span, named, arguments, span, callee)
+
+
+def _hands_on(node: ast.Call) -> bool:
+    """Whether a call hands on what its function was given, as ``call(*args)`` does."""
+    return bool(node.args) and isinstance(node.args[0], ast.Starred)
 
 
 def _stands_in_analysed_file(machine: Machine, kernel: Value) -> bool:
@@ -260,13 +271,13 @@ def _run_when(machine: Machine, arguments: Arguments) -> Value:
     if outcome is False:
         return None
     if outcome is True:
-        return invoke(machine, function, (), {}, None, arguments.frame)
+        return calling.invoke(machine, function, (), {}, arguments.frame)
     # Whether a step runs it is decided on the chip: what it does is followed, what it binds is forgotten.
     mark = machine.journal.mark()
     facts = machine.facts
     if isinstance(outcome, Condition):
         machine.assume(outcome, True)
-    invoke(machine, function, (), {}, None, arguments.frame)
+    calling.invoke(machine, function, (), {}, arguments.frame)
     machine.journal.rewind(mark)
     machine.facts = facts
     return None
@@ -278,7 +289,7 @@ def _loop(machine: Machine, arguments: Arguments) -> Value:
 
 def _run_loop(machine: Machine, arguments: Arguments) -> Value:
     if arguments.positional:
-        invoke(machine, arguments.positional[-1], (Array((), "int32"),), {}, None, arguments.frame)
+        calling.invoke(machine, arguments.positional[-1], (Array((), "int32"),), {}, arguments.frame)
     return None
 
 
@@ -292,7 +303,7 @@ def _run_scoped(machine: Machine, arguments: Arguments) -> Value:
         for name, value in arguments.keywords.items()
         if name != "collective_axes"
     }
-    return invoke(machine, function, refs, named, None, arguments.frame)
+    return calling.invoke(machine, function, refs, named, arguments.frame)
 
 
 def _with_scoped(machine: Machine, arguments: Arguments) -> Value:
@@ -320,14 +331,10 @@ def ref_of(machine: Machine, name: str, value: Value) -> Value:
         # A ``BufferedRef``, also one whose class is the program's, stands for itself.
         return value
     if isinstance(value, ScratchValue):
-        from .jax import _dims
-
         shape = machine.settled(value.shape)
         if value.semaphore is not None:
             return Opaque(name, "a semaphore has no value")
-        from ..array_types import dtype_name
-
-        return Ref(name, _dims(machine, shape), dtype_name(machine.settled(value.dtype)), value.space)
+        return Ref(name, dims_of(machine, shape), dtype_name(machine.settled(value.dtype)), value.space)
     return machine.fresh(name, f"`{describe(value)}` is not a scratch type that is known here")
 
 

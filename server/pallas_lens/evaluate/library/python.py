@@ -10,12 +10,11 @@ from typing import Final
 
 from ...model import symbolic
 from ...model.symbolic import Expression
+from .. import attributes, calling, expressions, statements
+from ..arguments import Arguments
 from ..array_types import length_of, shape_symbols
-from ..calling import Arguments, invoke
-from ..expressions import LONGEST_STRING, UNROLL_LIMIT, iterable_items, turning
 from ..machine import Machine
 from ..operators import as_integer, binary, compare, condition, truth
-from ..statements import extend
 from ..values import (
     CONSTANTS,
     MISSING,
@@ -148,13 +147,13 @@ def _range(machine: Machine, arguments: Arguments, *values: Value) -> Value:
             numbers = range(*values)
         except ValueError:
             return unknown_call(machine, "range", arguments)
-        if length_of(numbers) <= UNROLL_LIMIT:
+        if length_of(numbers) <= expressions.UNROLL_LIMIT:
             return tuple(numbers)
     return Opaque(f"range({', '.join(map(describe, values))})", "the number of turns is not known or large")
 
 
 def _zip(machine: Machine, arguments: Arguments, *values: Value) -> Value:
-    rows = [iterable_items(machine, value) for value in values]
+    rows = [expressions.iterable_items(machine, value) for value in values]
     known = [row for row in rows if row is not None]
     if len(known) != len(rows):
         # A shape that goes along with what has as many items: its rank is at least that, or the program fails.
@@ -170,14 +169,14 @@ def _zip(machine: Machine, arguments: Arguments, *values: Value) -> Value:
 
 
 def _enumerate(machine: Machine, arguments: Arguments, value: Value, start: Value = 0) -> Value:
-    items = iterable_items(machine, value)
+    items = expressions.iterable_items(machine, value)
     if items is None or not isinstance(start, int):
         return unknown_call(machine, "enumerate", arguments)
     return tuple(enumerate(items, start))
 
 
 def _reversed(machine: Machine, arguments: Arguments, value: Value) -> Value:
-    items = iterable_items(machine, value)
+    items = expressions.iterable_items(machine, value)
     return unknown_call(machine, "reversed", arguments) if items is None else tuple(reversed(items))
 
 
@@ -185,18 +184,18 @@ def _map(machine: Machine, arguments: Arguments) -> Value:
     if len(arguments.positional) != 2:
         return unknown_call(machine, "map", arguments)
     function, source = arguments.positional
-    items = iterable_items(machine, machine.settled(source))
-    with turning(machine, len(items) if items is not None else 1) as are_few:
+    items = expressions.iterable_items(machine, machine.settled(source))
+    with expressions.turning(machine, len(items) if items is not None else 1) as are_few:
         if items is None or not are_few:
             return ListValue(unknown_call(machine, "map", arguments))
-        return tuple([invoke(machine, function, (item,), {}, None, arguments.frame) for item in items])
+        return tuple([calling.invoke(machine, function, (item,), {}, arguments.frame) for item in items])
 
 
 def _extreme(name: str) -> Callable[..., Value]:
     chosen = symbolic.minimum if name == "min" else symbolic.maximum
 
     def function(machine: Machine, arguments: Arguments, *values: Value) -> Value:
-        parts: tuple[Value, ...] | None = values if len(values) > 1 else iterable_items(machine, values[0])
+        parts: tuple[Value, ...] | None = values if len(values) > 1 else expressions.iterable_items(machine, values[0])
         if parts and not arguments.keywords:
             if all(isinstance(part, int | float) for part in parts):
                 return min(parts) if name == "min" else max(parts)
@@ -209,7 +208,7 @@ def _extreme(name: str) -> Callable[..., Value]:
 
 
 def _sum(machine: Machine, arguments: Arguments, value: Value, start: Value = 0) -> Value:
-    items = iterable_items(machine, value)
+    items = expressions.iterable_items(machine, value)
     if items is None:
         return unknown_call(machine, "sum", arguments)
     total = start
@@ -219,7 +218,7 @@ def _sum(machine: Machine, arguments: Arguments, value: Value, start: Value = 0)
 
 
 def _product(machine: Machine, arguments: Arguments, value: Value) -> Value:
-    items = iterable_items(machine, value)
+    items = expressions.iterable_items(machine, value)
     if items is None:
         return unknown_call(machine, "prod", arguments)
     total: Value = 1
@@ -266,7 +265,7 @@ def _divmod(machine: Machine, arguments: Arguments, left: Value, right: Value) -
 
 def _all_any(name: str) -> Callable[..., Value]:
     def function(machine: Machine, arguments: Arguments, value: Value) -> Value:
-        items = iterable_items(machine, value)
+        items = expressions.iterable_items(machine, value)
         if items is None:
             return unknown_call(machine, name, arguments)
         outcomes = [truth(machine.settled(item)) for item in items if not isinstance(item, Guarded)]
@@ -336,11 +335,9 @@ def _is_kind(value: Value, kind: Value) -> bool | None:
 
 
 def _getattr(machine: Machine, arguments: Arguments) -> Value:
-    from ..attributes import attribute
-
     values = [machine.settled(value) for value in arguments.positional]
     if len(values) >= 2 and isinstance(values[1], str):
-        found = attribute(machine, values[0], values[1])
+        found = attributes.attribute(machine, values[0], values[1])
         if len(values) == 3 and isinstance(found, Opaque):
             return machine.fresh(found.text, found.reason)
         return found
@@ -348,13 +345,11 @@ def _getattr(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _setattr(machine: Machine, arguments: Arguments) -> Value:
-    from ..attributes import set_attribute
-
     if len(arguments.positional) == 3:
         owner, name, value = arguments.positional
         owner = machine.settled(owner)
         if isinstance(name, str):
-            set_attribute(machine, owner, name, value)
+            attributes.set_attribute(machine, owner, name, value)
     return None
 
 
@@ -372,7 +367,7 @@ def _callable(machine: Machine, arguments: Arguments, value: Value) -> Value:
 
 
 def _sorted(machine: Machine, arguments: Arguments, value: Value) -> Value:
-    items = iterable_items(machine, value)
+    items = expressions.iterable_items(machine, value)
     if items is not None and not arguments.keywords and all(isinstance(item, int | str) for item in items):
         try:
             return ListValue(tuple(sorted(items)))
@@ -400,12 +395,12 @@ def _reduce(machine: Machine, arguments: Arguments) -> Value:
     if len(arguments.positional) < 2:
         return unknown_call(machine, "reduce", arguments)
     function, source, *start = arguments.positional
-    items = iterable_items(machine, machine.settled(source))
+    items = expressions.iterable_items(machine, machine.settled(source))
     if items is None or not (start or items):
         return unknown_call(machine, "reduce", arguments)
     total, rest = (start[0], items) if start else (items[0], items[1:])
     for item in rest:
-        total = invoke(machine, function, (total, item), {}, None, arguments.frame)
+        total = calling.invoke(machine, function, (total, item), {}, arguments.frame)
     return total
 
 
@@ -559,12 +554,12 @@ def _list_method(machine: Machine, owner: ListValue, name: str, arguments: Argum
     items = machine.settled(owner.items)
     match name:
         case "append" if len(arguments.positional) == 1:
-            span = arguments.positional_spans[0] if arguments.positional_spans else None
+            span = arguments.span_of(0, "")
             added = SpannedTuple.of(arguments.positional, (span,), None)
-            extend(machine, owner, added)
+            statements.extend(machine, owner, added)
             return None
         case "extend" if len(arguments.positional) == 1:
-            extend(machine, owner, machine.settled(arguments.positional[0]))
+            statements.extend(machine, owner, machine.settled(arguments.positional[0]))
             return None
         case "insert" if len(arguments.positional) == 2 and isinstance(items, tuple):
             position, value = arguments.positional
@@ -648,7 +643,7 @@ def _dict_method(machine: Machine, owner: DictValue, name: str, arguments: Argum
 def _string_method(machine: Machine, owner: str, name: str, arguments: Arguments) -> Value:
     simple = {"lower", "upper", "strip", "startswith", "endswith", "split", "replace", "removeprefix", "removesuffix"}
     if name in simple and all(isinstance(value, str) for value in arguments.positional):
-        if sum(map(len, (owner, *arguments.positional))) > LONGEST_STRING:
+        if sum(map(len, (owner, *arguments.positional))) > expressions.LONGEST_STRING:
             return machine.fresh(f"a text.{name}(…)", "the text is too long to follow")
         try:
             result = getattr(owner, name)(*arguments.positional)

@@ -7,8 +7,8 @@ from typing import Final
 
 from ...model import symbolic
 from ...model.symbolic import Expression
+from ..arguments import Arguments
 from ..array_types import UNKNOWN_DTYPE, UNKNOWN_SHAPE, array_of, dtype_name
-from ..calling import Arguments
 from ..machine import Machine
 from ..values import Array, ListValue, Opaque, Value, describe
 from .python import TableFunction

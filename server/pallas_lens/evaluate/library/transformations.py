@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from ...model.symbolic import Expression
+from .. import calling
+from ..arguments import Arguments
 from ..array_types import UNKNOWN_SHAPE, array_of, is_array_like
-from ..calling import Arguments, apply
 from ..machine import Machine
 from ..values import (
     MISSING,
@@ -94,7 +95,7 @@ def _run_repeatedly_mapped(machine: Machine, transformed: Transformed, arguments
 
 
 def _follow(machine: Machine, function: Value, arguments: Arguments) -> Value:
-    return machine.lift(lambda target: apply(machine, target, arguments), function)
+    return machine.lift(lambda target: calling.apply(machine, target, arguments), function)
 
 
 @contextmanager
@@ -258,7 +259,7 @@ def _run_and_pull_back(machine: Machine, arguments: Arguments) -> Value:
     if not arguments.positional:
         return machine.fresh("vjp()", "its function is not given")
     function, *primals = arguments.positional
-    inner = Arguments(tuple(primals), {}, arguments.positional_spans[1:], {}, arguments.rest, frame=arguments.frame)
+    inner = Arguments(tuple(primals), {}, arguments.positional_places[1:], {}, arguments.rest, frame=arguments.frame)
     result = _follow(machine, function, inner)
     return (result, machine.fresh("vjp_function", "what it returns is not followed"))
 
@@ -268,7 +269,7 @@ def _run_with_tangents(machine: Machine, arguments: Arguments) -> Value:
     function, primals = arguments.get(0, "fun"), machine.settled(arguments.get(1, "primals"))
     if not isinstance(primals, tuple):
         return machine.fresh("jvp(…)", "its primals are not known")
-    inner = Arguments(primals, {}, (None,) * len(primals), {}, frame=arguments.frame)
+    inner = Arguments(primals, {}, frame=arguments.frame)
     result = _follow(machine, function, inner)
     return (result, result)
 
@@ -278,7 +279,7 @@ def _evaluated_for_shape(machine: Machine, arguments: Arguments) -> Value:
     if not arguments.positional:
         return machine.fresh("eval_shape()", "its function is not given")
     function, *given = arguments.positional
-    inner = Arguments(tuple(given), arguments.keywords, arguments.positional_spans[1:], frame=arguments.frame)
+    inner = Arguments(tuple(given), arguments.keywords, arguments.positional_places[1:], frame=arguments.frame)
     return _follow(machine, function, inner)
 
 
