@@ -2,5 +2,5 @@
 
 Expressions, statements, calls, classes, decorators, attributes and the library tables each call the others. Such files
 import one another as modules (``from . import calling``): then it does not matter which of them is imported first, and
-no function has to import anything while it runs, which would take a tenth of its time.
+no function has to import anything while it runs.
 """

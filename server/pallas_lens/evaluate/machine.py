@@ -26,6 +26,7 @@ from .values import (
     SpannedTuple,
     Value,
     describe,
+    guard_depth,
     item_spans,
 )
 
@@ -191,7 +192,7 @@ class Machine:
                 return alike
         depth = max(guard_depth(when_true), guard_depth(when_false))
         if depth >= GUARD_LIMIT:
-            ways = (*_alternatives(when_true), *_alternatives(when_false))
+            ways = _alternatives(when_true, when_false)
             lengths = {len(way) if isinstance(way, tuple) else None for way in ways}
             if len(lengths) == 1 and None not in lengths:
                 # Tuples of one length: what hangs on many conditions may be some of their items alone.
@@ -270,14 +271,22 @@ class Machine:
 MANY_CONDITIONS: Final = "depends on many conditions"
 
 
-def _alternatives(value: Value) -> tuple[Value, ...]:
-    """All that a guarded value may be."""
-    if isinstance(value, Guarded):
-        return (*_alternatives(value.when_true), *_alternatives(value.when_false))
-    return (value,)
+def _alternatives(*values: Value) -> list[Value]:
+    """All that guarded values may be, each once: the same one may stand at the end of many ways."""
+    ends: dict[int, Value] = {}
+    passed: set[int] = set()
+    stack = [*reversed(values)]
+    while stack:
+        value = stack.pop()
+        if not isinstance(value, Guarded):
+            ends.setdefault(id(value), value)
+        elif id(value) not in passed:
+            passed.add(id(value))
+            stack += (value.when_false, value.when_true)
+    return [*ends.values()]
 
 
-def _what_specs_share(values: tuple[Value, ...]) -> BlockSpecValue | None:
+def _what_specs_share(values: list[Value]) -> BlockSpecValue | None:
     """One spec for many, of the rank and memory space that all have; None where one of ``values`` is no spec."""
     if not all(isinstance(value, BlockSpecValue) for value in values):
         return None
@@ -299,13 +308,6 @@ def assumption(assumed: Mapping[Hashable, bool], key: Hashable) -> bool | None:
             if holds and isinstance(other, tuple) and other[:2] == key[:2] and other != key:
                 return False
     return known
-
-
-def guard_depth(value: Value) -> int:
-    """How many conditions deep a guarded value is."""
-    if not isinstance(value, Guarded):
-        return 0
-    return 1 + max(guard_depth(value.when_true), guard_depth(value.when_false))
 
 
 def same(left: Value, right: Value) -> bool:

@@ -125,6 +125,17 @@ class Guarded:
     text: str
     when_true: Value
     when_false: Value
+    depth: int = field(init=False)
+    """How many conditions deep it is."""
+
+    def __post_init__(self) -> None:
+        # Kept, for it is asked of ever deeper values while they are put together.
+        object.__setattr__(self, "depth", 1 + max(guard_depth(self.when_true), guard_depth(self.when_false)))
+
+
+def guard_depth(value: Value) -> int:
+    """How many conditions deep a guarded value is, 0 for any other."""
+    return value.depth if isinstance(value, Guarded) else 0
 
 
 @value_class()
