@@ -70,12 +70,20 @@ class Checker:
         return self._analyzer.owes(document)
 
     def facts(
-        self, document: Document, cancelled: Callable[[], bool] = _never, *, elsewhere: bool = True
+        self,
+        document: Document,
+        cancelled: Callable[[], bool] = _never,
+        *,
+        elsewhere: bool = True,
+        all_bodies: bool = True,
     ) -> ModuleFacts:
-        """What the evaluator finds in the document; nothing where it does not speak of Pallas."""
+        """What the evaluator finds in the document; nothing where it does not speak of Pallas.
+
+        ``all_bodies`` False: without the kernel bodies in which rules would find nothing new.
+        """
         if not document.mentions_pallas:
             return ModuleFacts()
-        return self._analyzer.analyse(document, elsewhere=elsewhere, cancelled=cancelled)
+        return self._analyzer.analyse(document, elsewhere=elsewhere, all_bodies=all_bodies, cancelled=cancelled)
 
     def diagnostics(
         self, document: Document, project: Project, cancelled: Callable[[], bool] = _never, *, elsewhere: bool = True
@@ -87,7 +95,7 @@ class Checker:
         """
         if not document.mentions_pallas:
             return ()
-        facts = self.facts(document, cancelled, elsewhere=elsewhere)
+        facts = self.facts(document, cancelled, elsewhere=elsewhere, all_bodies=False)
         wanted = [
             finding
             for finding in self._findings(document.uri, facts, project.context)

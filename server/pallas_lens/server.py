@@ -397,9 +397,9 @@ class PallasLensServer(LanguageServer):
                     )
                     self.session.environment_was_read()
                 elif uri is None:
-                    if self.session.owed() is None:
-                        return
                     await self._pause()
+                    if self.session.owed() is None and self.session.follow_bodies(self._is_busy):
+                        return
                     uri = self.session.outdated() or self.session.owed()
                 if uri is not None and self.session.check_again(uri, self._is_busy):
                     self._diagnostics_changed((uri,))

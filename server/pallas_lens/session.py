@@ -78,6 +78,8 @@ class _Open:
     parts: tuple[Part, ...] = ()
     notebook: NotebookCells | None = None
     checked: tuple[Document, tuple[Diagnostic, ...]] | None = None
+    followed: Document | None = None
+    """The version of which every kernel body has been followed."""
     is_doubtful: bool = False
     """Another file has changed since it was checked; whether that matters has not been asked."""
     is_outdated: bool = False
@@ -205,13 +207,15 @@ class Session:
         document = self.document(uri)
         return self._projects.of(document.path if document else None)
 
-    def facts(self, uri: str) -> ModuleFacts:
-        """What the evaluator finds in a document."""
+    def facts(
+        self, uri: str, *, all_bodies: bool = False, cancelled: Callable[[], bool] = lambda: False
+    ) -> ModuleFacts:
+        """What the evaluator finds in a document; with ``all_bodies`` also what each call alone makes of its kernel."""
         entry = self._entry(uri)
         if entry is None:
             return ModuleFacts()
         self._settle(entry)
-        return self._checker.facts(entry.document, elsewhere=False)
+        return self._checker.facts(entry.document, cancelled, elsewhere=False, all_bodies=all_bodies)
 
     def diagnostics(
         self, uri: str, cancelled: Callable[[], bool] = lambda: False, *, elsewhere: bool = False
@@ -273,6 +277,16 @@ class Session:
         entry.is_outdated = entry.is_outdated or entry.is_owed
         self.diagnostics(uri, cancelled, elsewhere=True)
         return entry.checked != before
+
+    def follow_bodies(self, cancelled: Callable[[], bool]) -> bool:
+        """Follow the kernel bodies that only hovers ask for, until ``cancelled`` says yes; whether that is done."""
+        for uri, entry in self._checked():
+            if entry.followed is not entry.document:
+                self.facts(uri, all_bodies=True, cancelled=cancelled)
+                if cancelled():
+                    return False
+                entry.followed = entry.document
+        return True
 
     def lenses(self, uri: str) -> tuple[RunLens, ...]:
         """The lenses of a document; none where nothing may run or the user wants none."""
@@ -346,7 +360,7 @@ class Session:
         document = self.document(uri)
         if document is None or not document.mentions_pallas:
             return None
-        return hover(document, self.facts(uri), row, column, self.project(uri).context.targets)
+        return hover(document, self.facts(uri, all_bodies=True), row, column, self.project(uri).context.targets)
 
     def _shown_anew(self, uri: str) -> None:
         """The editor shows another text of a file: files that import it may read other things."""

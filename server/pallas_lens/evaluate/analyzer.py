@@ -22,6 +22,7 @@ from ..source.statements import Statement
 from .api_uses import api_uses
 from .callers_elsewhere import CallersElsewhere
 from .entries import Entry, Outcome, noted, run_entry, with_new_bodies
+from .followed_bodies import FollowedBodies
 from .import_index import ImportIndex
 from .lexical import EntryFunction, only_defines, outline
 from .packages import Packages
@@ -65,12 +66,13 @@ class Analyzer:
         self,
         document: Document,
         *,
-        bodies: bool = True,
+        all_bodies: bool = True,
         elsewhere: bool = True,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> ModuleFacts:
         """What ``document`` says about its kernels. Never raises on what the file holds.
 
+        ``all_bodies`` False: a kernel body in which rules would find nothing new is left out.
         ``elsewhere`` False: callers in other files that would have to be followed anew are
         left out, and ``owes`` says so. ``cancelled`` is asked between entries; once it says
         yes, what was found until then is returned.
@@ -84,15 +86,17 @@ class Analyzer:
         by_span: dict[Span, list[Specialised]] = {}
         queue = _entries(document)
         lacking: set[str] = set()
+        bodies = FollowedBodies(leaves_out=not all_bodies)
         for entry in queue:
             if cancelled():
                 # What the next call would evaluate again is kept where this one was cut short.
                 now = {**kept, **now}
                 break
-            outcome = self._held(kept.get(entry.key))
+            outcome = self._held(kept.get(entry.key), bodies)
             if outcome is None:
                 outcome = _guarded(partial(run_entry, module, entry, bodies), Outcome((), {}))
             now[entry.key] = outcome
+            bodies.add(body for _, body in outcome.bodies)
             for span, specialised in outcome.calls:
                 _add(by_span.setdefault(span, []), specialised)
                 if entry.kind == "generic" and entry.function is not None and _lacks_structure(specialised.worlds[0]):
@@ -114,11 +118,11 @@ class Analyzer:
             _guarded(lambda: _faults(document), ()),
         )
 
-    def _held(self, outcome: Outcome | None) -> Outcome | None:
-        """``outcome``, its bodies up to date, where nothing that it read has changed."""
+    def _held(self, outcome: Outcome | None, bodies: FollowedBodies) -> Outcome | None:
+        """``outcome``, its bodies up to date, where nothing that it read has changed. ``bodies`` stand before it."""
         if outcome is None or not self.workspace.still_holds(outcome.reads):
             return None
-        return _guarded(partial(with_new_bodies, outcome, self.workspace.still_holds), None)
+        return _guarded(partial(with_new_bodies, outcome, self.workspace.still_holds, bodies), None)
 
     def _follow_callers_elsewhere(
         self,
@@ -136,7 +140,7 @@ class Analyzer:
         for entry in callers:
             if not +lacking:
                 break
-            outcome = self._held(kept.get(entry.key))
+            outcome = self._held(kept.get(entry.key), FollowedBodies(leaves_out=False))
             if outcome is None:
                 if not elsewhere or cancelled():
                     self._owed.add(document.uri)
@@ -145,7 +149,7 @@ class Analyzer:
                 if module is None:
                     continue
                 # Their bodies are those of the generic reading, which rules have looked at already.
-                outcome = _guarded(partial(run_entry, module, entry, False), Outcome((), {}))
+                outcome = _guarded(partial(run_entry, module, entry, None), Outcome((), {}))
             now[entry.key] = outcome
             for span, specialised in outcome.calls:
                 if span in by_span:

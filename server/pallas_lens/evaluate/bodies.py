@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 
 from ..model.kernel_body import KernelBody
@@ -25,6 +25,7 @@ class FollowedBody:
 
     ``reads`` is what the body depends on. ``name`` is the kernel's name in ``module``;
     None where the body cannot be followed apart from the code around the call.
+    ``is_left_out``: it was not followed, and ``body`` has no operations.
     """
 
     body: KernelBody
@@ -37,6 +38,12 @@ class FollowedBody:
     module: Module
     name: str | None
     is_of_pallas_call: bool
+    is_left_out: bool
+
+    @property
+    def shown(self) -> KernelBody | None:
+        """The body for those who look at it."""
+        return None if self.is_left_out else self.body
 
 
 def target_of(kernel: Value) -> Value:
@@ -54,72 +61,91 @@ def read_whole(machine: Machine, kernel: Value) -> None:
 
 
 def follow_body(
-    machine: Machine, call: KernelCall, kernel: Value, refs: tuple[Value, ...] | None
+    machine: Machine,
+    call: KernelCall,
+    kernel: Value,
+    refs: tuple[Value, ...] | None,
+    is_covered: Callable[[FollowedBody], bool],
 ) -> FollowedBody | None:
-    """Run the kernel with its refs and keep what it does; None where there is no function to run."""
+    """Run the kernel with its refs and keep what it does; None where there is no function to run.
+
+    A body that ``is_covered`` by what is known already is left out, to be followed where somebody asks for it.
+    """
     target = target_of(kernel)
     if not isinstance(call.kernel, KernelFunction) or call.kernel.definition is None or machine.recorder is not None:
         return None
     if not isinstance(target, Function):
         return None
-    arguments = _arguments(call, call.kernel, refs)
+    module = target.scope.module
+    begun = FollowedBody(
+        KernelBody(call.kernel.name, call.kernel.definition, (), call.specialisation),
+        kernel,
+        _arguments(call, call.kernel, refs),
+        dict(machine.assumed),
+        machine.facts,
+        dict(machine.ranks),
+        {},
+        module,
+        module.name_of(target),
+        call.form is Form.PALLAS_CALL,
+        is_left_out=True,
+    )
+    if is_covered(begun):
+        return leave_out(begun)
     reads, exact = machine.reads, machine.exact_reads
     machine.reads, machine.exact_reads = {}, {}
     started = len(machine.started)
-    recorder = Recorder()
-    machine.recorder = recorder
-    # A body has a budget of its own, and what it did before that ran out is kept.
+    # A body has a budget of its own.
     steps, machine.steps = machine.steps, 0
-    result: Value = None
     try:
-        result = apply(machine, kernel, arguments)
-    except (OutOfBudget, RecursionError):
-        pass
+        body = _run(machine, begun, kernel)
     finally:
         machine.steps = steps
-        machine.recorder = None
         body_reads, body_exact = machine.reads, machine.exact_reads
         machine.reads, machine.exact_reads = reads, exact
-    module = target.scope.module
-    name = module.name_of(target)
+    name = begun.name
     if len(machine.started) > started or name is None:
         # What the body starts belongs to the code around the call: both are followed together.
         machine.reads.update(body_reads)
         machine.exact_reads.update(body_exact)
         name = None
-    body = KernelBody(
-        call.kernel.name,
-        call.kernel.definition,
-        tuple(recorder.operations),
-        call.specialisation,
-    )
-    is_of_pallas_call = call.form is Form.PALLAS_CALL
-    if is_of_pallas_call:
-        body = replace(body, returned=_returned(target, result))
-    ranks = dict(machine.ranks)
-    return FollowedBody(
-        body,
-        kernel,
-        arguments,
-        dict(machine.assumed),
-        machine.facts,
-        ranks,
-        body_reads,
-        module,
-        name,
-        is_of_pallas_call,
-    )
+    return replace(begun, body=body, reads=body_reads, name=name, is_left_out=False)
+
+
+def leave_out(before: FollowedBody) -> FollowedBody | None:
+    """The same kernel as it stands now, not followed; None where the code around the call has to be followed anew."""
+    machine, kernel = _kernel_now(before)
+    target = target_of(kernel)
+    if not isinstance(target, Function):
+        return None
+    read_whole(machine, kernel)
+    body = replace(before.body, span=function_span(target), operations=(), returned=None)
+    return replace(before, body=body, kernel=kernel, reads=machine.reads, is_left_out=True)
 
 
 def follow_again(before: FollowedBody) -> FollowedBody | None:
-    """The same kernel after an edit of its body; None where the code around the call has to be followed anew."""
-    if before.name is None:
+    """The same kernel as it stands now; None where the code around the call has to be followed anew."""
+    machine, kernel = _kernel_now(before)
+    target = target_of(kernel)
+    if not isinstance(target, Function):
         return None
+    body = replace(_run(machine, before, kernel), span=function_span(target))
+    if machine.started:
+        return None
+    return replace(before, body=body, kernel=kernel, reads=machine.reads, is_left_out=False)
+
+
+def _kernel_now(before: FollowedBody) -> tuple[Machine, Value]:
+    """The kernel after an edit, in a state as it was before; None where it goes by no name."""
     machine = Machine(assumed=dict(before.assumed), facts=before.facts, ranks=dict(before.ranks))
+    if before.name is None:
+        return machine, None
     function = machine.settled(before.module.look_up(before.name, machine))
-    if not isinstance(function, Function):
-        return None
-    kernel = _with_target(before.kernel, function)
+    return machine, _with_target(before.kernel, function) if isinstance(function, Function) else None
+
+
+def _run(machine: Machine, before: FollowedBody, kernel: Value) -> KernelBody:
+    """What the kernel does with its arguments, until the budget is spent."""
     recorder = Recorder()
     machine.recorder = recorder
     result: Value = None
@@ -129,12 +155,9 @@ def follow_again(before: FollowedBody) -> FollowedBody | None:
         pass
     finally:
         machine.recorder = None
-    if machine.started:
-        return None
-    body = replace(before.body, span=function_span(function), operations=tuple(recorder.operations))
-    if before.is_of_pallas_call:
-        body = replace(body, returned=_returned(function, result))
-    return replace(before, body=body, kernel=kernel, reads=machine.reads)
+    target = target_of(kernel)
+    returned = _returned(target, result) if before.is_of_pallas_call else None
+    return replace(before.body, operations=tuple(recorder.operations), returned=returned)
 
 
 def _with_target(kernel: Value, function: Function) -> Value:

@@ -17,11 +17,12 @@ from ..model.span import Span
 from ..model.symbolic import symbol
 from ..source.comments import ArrayText, ExampleComment, array_text
 from ..source.statements import Statement
-from .bodies import FollowedBody, follow_again, moved
+from .bodies import FollowedBody, follow_again, leave_out, moved
 from .calling import run
 from .classes import array_fields, says_array
 from .expressions import evaluate, look_up, make_function
 from .extraction import worlds
+from .followed_bodies import FollowedBodies
 from .lexical import EntryFunction, FunctionNode, outline, stored_attributes
 from .machine import STEP_LIMIT, Frame, Machine, OutOfBudget
 from .module import Module, Reads
@@ -94,7 +95,7 @@ _VARIANTS_ELSEWHERE: Final = 2
 ORIGINS = {"generic": "static", "defaults": "default argument", "call": "call", "example": "example"}
 
 
-def run_entry(module: Module, entry: Entry, with_bodies: bool) -> Outcome:
+def run_entry(module: Module, entry: Entry, bodies: FollowedBodies | None) -> Outcome:
     """Evaluate ``entry`` and collect the kernels that it starts."""
     machine = Machine(statement_anchor=module.anchor_prefix + entry.statement.anchor)
     reading = ""
@@ -107,7 +108,7 @@ def run_entry(module: Module, entry: Entry, with_bodies: bool) -> Outcome:
             _run_loose_functions(machine, entry)
     except (OutOfBudget, RecursionError):
         is_whole = False
-    collected = _collect(machine, module, entry, reading, with_bodies)
+    collected = _collect(machine, module, entry, reading, bodies)
     if not is_whole:
         collected = [(span, noted(specialised, _CUT_SHORT), followed) for span, specialised, followed in collected]
     machine.journal.rewind(0)
@@ -127,26 +128,30 @@ def noted(specialised: Specialised, missing: Missing) -> Specialised:
     return replace(specialised, worlds=(replace(first, missing=(*first.missing, missing)), *others))
 
 
-def with_new_bodies(outcome: Outcome, holds: Callable[[Reads], bool]) -> Outcome | None:
-    """``outcome`` with the kernel bodies followed anew that were edited; None where that is not enough."""
+def with_new_bodies(outcome: Outcome, holds: Callable[[Reads], bool], bodies: FollowedBodies) -> Outcome | None:
+    """``outcome`` with the kernel bodies followed anew that were edited; None where that is not enough.
+
+    Of those that ``bodies`` cover, only the place is brought up to date.
+    """
     calls: list[tuple[Span, Specialised]] = []
     all_followed: list[tuple[tuple[int, FollowedBody], ...]] = []
     changed = False
     for (span, specialised), followed in zip(outcome.calls, outcome.followed, strict=True):
         now: list[tuple[int, FollowedBody]] = []
         for number, before in followed:
-            if before.name is None or holds(before.reads):
+            is_covered = bodies.cover(before)
+            if before.name is None or (holds(before.reads) and (is_covered or not before.is_left_out)):
                 now.append((number, before))
                 continue
-            after = follow_again(before)
+            after = leave_out(before) if is_covered else follow_again(before)
             if after is None:
                 return None
             changed = True
             now.append((number, after))
-            bodies = list(specialised.bodies)
-            bodies[number] = after.body
+            shown = list(specialised.bodies)
+            shown[number] = after.shown
             worlds_now = tuple(moved(call, before, after) for call in specialised.worlds)
-            specialised = replace(specialised, worlds=worlds_now, bodies=tuple(bodies))
+            specialised = replace(specialised, worlds=worlds_now, bodies=tuple(shown))
         calls.append((span, specialised))
         all_followed.append(tuple(now))
     return Outcome(tuple(calls), outcome.reads, tuple(all_followed)) if changed else outcome
@@ -358,7 +363,7 @@ def _run_loose_functions(machine: Machine, entry: Entry) -> None:
 
 
 def _collect(
-    machine: Machine, module: Module, entry: Entry, reading: str, with_bodies: bool
+    machine: Machine, module: Module, entry: Entry, reading: str, bodies: FollowedBodies | None
 ) -> list[tuple[Span, Specialised, tuple[tuple[int, FollowedBody], ...]]]:
     called = {id(started.callable) for started in machine.started if started.operands is not None}
     own = _own_nodes_span(entry)
@@ -379,7 +384,7 @@ def _collect(
         machine.steps = min(machine.steps, 30_000 if entry.file is None else STEP_LIMIT - _STEPS_ELSEWHERE)
         before = len(machine.started)
         try:
-            calls, followed = worlds(machine, started, entry.specialisation, ORIGINS[entry.kind], with_bodies)
+            calls, followed = worlds(machine, started, entry.specialisation, ORIGINS[entry.kind], bodies)
         except (OutOfBudget, RecursionError):
             machine.recorder = None
             continue
@@ -409,7 +414,7 @@ def _specialised(
     for variant_calls, followed in variants:
         if followed is not None:
             numbered.append((len(calls), followed))
-        bodies += [None if followed is None else followed.body, *[None] * (len(variant_calls) - 1)]
+        bodies += [None if followed is None else followed.shown, *[None] * (len(variant_calls) - 1)]
         calls += variant_calls
     return Specialised(name, reading, tuple(calls), tuple(bodies)), tuple(numbered)
 

@@ -31,6 +31,7 @@ from ..model.unknown import Unknown
 from .arity import arity_of
 from .array_types import dtype_name, known_shape, shape_tuple
 from .bodies import FollowedBody, follow_body, read_whole, target_of
+from .followed_bodies import FollowedBodies
 from .machine import Machine, Started, assumption
 from .projection import project
 from .recording import array_type, model_dim
@@ -66,9 +67,12 @@ _GRID_SPEC_KEYWORDS: Final = ("grid", "in_specs", "out_specs", "scratch_shapes")
 
 
 def worlds(
-    machine: Machine, started: Started, specialisation: str, origin: str, with_body: bool
+    machine: Machine, started: Started, specialisation: str, origin: str, bodies: FollowedBodies | None
 ) -> tuple[tuple[KernelCall, ...], FollowedBody | None]:
-    """One call for each way that the conditions in its parts may go, the likeliest first, with the first one's body."""
+    """One call for each way that the conditions in its parts may go, the likeliest first, with the first one's body.
+
+    ``bodies`` None: without it.
+    """
     seen: dict[Hashable, str] = {}
     _project_started(started, started.assumed, seen)
     keys = list(seen)
@@ -84,7 +88,7 @@ def worlds(
     built.sort(key=lambda world: isinstance(world.call.grid, Unknown) + isinstance(world.call.operands, Unknown))
     first, *others = built
     with _assuming_world(machine, started, first.assumed):
-        followed = follow_body(machine, first.call, first.kernel, first.refs) if with_body else None
+        followed = None if bodies is None else follow_body(machine, first.call, first.kernel, first.refs, bodies.cover)
     for world in others:
         if followed is None or target_of(followed.kernel) is not target_of(world.kernel):
             read_whole(machine, world.kernel)
