@@ -96,7 +96,7 @@ class Analyzer:
             if outcome is None:
                 outcome = _guarded(partial(run_entry, module, entry, bodies), Outcome((), {}))
             now[entry.key] = outcome
-            bodies.add(body for _, body in outcome.bodies)
+            bodies.add(one.body for one in outcome.bodies)
             for span, specialised in outcome.calls:
                 _add(by_span.setdefault(span, []), specialised)
                 if entry.kind == "generic" and entry.function is not None and _lacks_structure(specialised.worlds[0]):
@@ -181,7 +181,7 @@ class Analyzer:
                 return False
         holds = self.workspace.still_holds
         return all(
-            holds(outcome.reads) and all(body.name is None or holds(body.reads) for _, body in outcome.bodies)
+            holds(outcome.reads) and all(one.body.name is None or holds(one.body.reads) for one in outcome.bodies)
             for outcome in self._kept.get(document.uri, {}).values()
         )
 

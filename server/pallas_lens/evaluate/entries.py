@@ -72,20 +72,24 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Placed:
+    """A kernel body, at the world of this number of the call of that number."""
+
+    call: int
+    world: int
+    body: FollowedBody
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What one entry found: for each call site its specialised calls; and what it read.
 
-    ``followed`` are the kernel bodies, parallel to ``calls``, each at the world of its number.
+    ``bodies`` are in the order in which they were come upon.
     """
 
     calls: tuple[tuple[Span, Specialised], ...]
     reads: Reads
-    followed: tuple[tuple[tuple[int, FollowedBody], ...], ...] = ()
-
-    @property
-    def bodies(self) -> tuple[tuple[int, FollowedBody], ...]:
-        """All the kernel bodies, with the numbers of their worlds."""
-        return tuple(body for bodies in self.followed for body in bodies)
+    bodies: tuple[Placed, ...] = ()
 
 
 _STEPS_ELSEWHERE: Final = 7_000
@@ -96,7 +100,8 @@ ORIGINS = {"generic": "static", "defaults": "default argument", "call": "call", 
 
 
 def run_entry(module: Module, entry: Entry, bodies: FollowedBodies | None) -> Outcome:
-    """Evaluate ``entry`` and collect the kernels that it starts."""
+    """Evaluate ``entry`` and collect the kernels that it starts, without bodies where ``bodies`` is None."""
+    bodies = None if bodies is None else bodies.copy()
     machine = Machine(statement_anchor=module.anchor_prefix + entry.statement.anchor)
     reading = ""
     is_whole = True
@@ -108,15 +113,9 @@ def run_entry(module: Module, entry: Entry, bodies: FollowedBodies | None) -> Ou
             _run_loose_functions(machine, entry)
     except (OutOfBudget, RecursionError):
         is_whole = False
-    collected = _collect(machine, module, entry, reading, bodies)
-    if not is_whole:
-        collected = [(span, noted(specialised, _CUT_SHORT), followed) for span, specialised, followed in collected]
+    found = _collect(machine, entry, bodies)
     machine.journal.rewind(0)
-    return Outcome(
-        tuple((span, specialised) for span, specialised, _ in collected),
-        machine.reads,
-        tuple(followed for _, _, followed in collected),
-    )
+    return _outcome(entry, reading, found, machine.reads, is_whole)
 
 
 _CUT_SHORT: Final = Missing("evaluation", "the code around takes more steps than are followed")
@@ -133,28 +132,31 @@ def with_new_bodies(outcome: Outcome, holds: Callable[[Reads], bool], bodies: Fo
 
     Of those that ``bodies`` cover, only the place is brought up to date.
     """
-    calls: list[tuple[Span, Specialised]] = []
-    all_followed: list[tuple[tuple[int, FollowedBody], ...]] = []
-    changed = False
-    for (span, specialised), followed in zip(outcome.calls, outcome.followed, strict=True):
-        now: list[tuple[int, FollowedBody]] = []
-        for number, before in followed:
-            is_covered = bodies.cover(before)
-            if before.name is None or (holds(before.reads) and (is_covered or not before.is_left_out)):
-                now.append((number, before))
-                continue
+    calls = list(outcome.calls)
+    placed = list(outcome.bodies)
+    bodies = bodies.copy()
+    for index, one in enumerate(placed):
+        before = one.body
+        is_covered = bodies.cover(before)
+        if before.name is not None and not (holds(before.reads) and (is_covered or not before.is_left_out)):
             after = leave_out(before) if is_covered else follow_again(before)
             if after is None:
                 return None
-            changed = True
-            now.append((number, after))
-            shown = list(specialised.bodies)
-            shown[number] = after.shown
-            worlds_now = tuple(moved(call, before, after) for call in specialised.worlds)
-            specialised = replace(specialised, worlds=worlds_now, bodies=tuple(shown))
-        calls.append((span, specialised))
-        all_followed.append(tuple(now))
-    return Outcome(tuple(calls), outcome.reads, tuple(all_followed)) if changed else outcome
+            placed[index] = replace(one, body=after)
+            calls[one.call] = _with_body(calls[one.call], one.world, before, after)
+        bodies.add([placed[index].body])
+    return replace(outcome, calls=tuple(calls), bodies=tuple(placed))
+
+
+def _with_body(
+    call: tuple[Span, Specialised], world: int, before: FollowedBody, after: FollowedBody
+) -> tuple[Span, Specialised]:
+    """A call with the body of one of its worlds as it is after an edit."""
+    span, specialised = call
+    shown = list(specialised.bodies)
+    shown[world] = after.shown
+    worlds_now = tuple(moved(call, before, after) for call in specialised.worlds)
+    return span, replace(specialised, worlds=worlds_now, bodies=tuple(shown))
 
 
 def _execute(machine: Machine, module: Module, entry: Entry) -> str:
@@ -362,12 +364,24 @@ def _run_loose_functions(machine: Machine, entry: Entry) -> None:
         run(machine, function, Scope(bound, function.scope, function.scope.module))
 
 
-def _collect(
-    machine: Machine, module: Module, entry: Entry, reading: str, bodies: FollowedBodies | None
-) -> list[tuple[Span, Specialised, tuple[tuple[int, FollowedBody], ...]]]:
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """A call site as the program reaches it once, at this depth of calls: its worlds, and the first one's body.
+
+    ``number`` counts all that it reaches, of every site.
+    """
+
+    number: int
+    depth: int
+    worlds: tuple[KernelCall, ...]
+    body: FollowedBody | None
+
+
+def _collect(machine: Machine, entry: Entry, bodies: FollowedBodies | None) -> dict[Span, list[_Reached]]:
+    """The call sites that the program reaches, each with every time that it does, as far as these are followed."""
     called = {id(started.callable) for started in machine.started if started.operands is not None}
     own = _own_nodes_span(entry)
-    found: dict[Span, list[tuple[int, tuple[KernelCall, ...], FollowedBody | None]]] = {}
+    found: dict[Span, list[_Reached]] = {}
     position = 0
     while position < len(machine.started):
         started = machine.started[position]
@@ -384,39 +398,40 @@ def _collect(
         machine.steps = min(machine.steps, 30_000 if entry.file is None else STEP_LIMIT - _STEPS_ELSEWHERE)
         before = len(machine.started)
         try:
-            calls, followed = worlds(machine, started, entry.specialisation, ORIGINS[entry.kind], bodies)
+            calls, body = worlds(machine, started, entry.specialisation, ORIGINS[entry.kind], bodies)
         except (OutOfBudget, RecursionError):
             machine.recorder = None
             continue
+        if bodies is not None and body is not None:
+            bodies.add([body])
         called |= {id(later.callable) for later in machine.started[before:] if later.operands is not None}
-        found.setdefault(span, []).append((started.depth, calls, followed))
-    made: list[tuple[Span, Specialised, tuple[tuple[int, FollowedBody], ...]]] = []
-    for span, reached in found.items():
+        number = sum(map(len, found.values()))
+        found.setdefault(span, []).append(_Reached(number, started.depth, calls, body))
+    return found
+
+
+def _outcome(entry: Entry, reading: str, found: dict[Span, list[_Reached]], reads: Reads, is_whole: bool) -> Outcome:
+    calls: list[tuple[Span, Specialised]] = []
+    placed: list[tuple[int, Placed]] = []
+    for span, all_reached in found.items():
         # A call that the function makes itself comes before one that it makes by calling itself.
-        variants = [(calls, followed) for _, calls, followed in sorted(reached, key=lambda one: one[0])]
-        if entry.kind in ("generic", "defaults"):
-            # The same site reached twice in one reading of the program: more worlds of it.
-            made.append((span, *_specialised(entry.specialisation, reading, variants)))
-            continue
-        for index, variant in enumerate(variants):
+        nearest_first = sorted(all_reached, key=lambda one: one.depth)
+        # The same site reached twice in one reading of the program: more worlds of it.
+        is_one_reading = entry.kind in ("generic", "defaults")
+        for index, variants in enumerate([nearest_first] if is_one_reading else [[one] for one in nearest_first]):
             name = entry.specialisation if index == 0 else f"{entry.specialisation} #{index + 1}"
-            caller = entry.specialisation.partition(" ")[2]
-            made.append((span, *_specialised(name, reading or f"as `{caller}` calls it", [variant])))
-    return made
-
-
-def _specialised(
-    name: str, reading: str, variants: list[tuple[tuple[KernelCall, ...], FollowedBody | None]]
-) -> tuple[Specialised, tuple[tuple[int, FollowedBody], ...]]:
-    calls: list[KernelCall] = []
-    bodies: list[KernelBody | None] = []
-    numbered: list[tuple[int, FollowedBody]] = []
-    for variant_calls, followed in variants:
-        if followed is not None:
-            numbered.append((len(calls), followed))
-        bodies += [None if followed is None else followed.shown, *[None] * (len(variant_calls) - 1)]
-        calls += variant_calls
-    return Specialised(name, reading, tuple(calls), tuple(bodies)), tuple(numbered)
+            said = reading if is_one_reading or reading else f"as `{entry.specialisation.partition(' ')[2]}` calls it"
+            worlds_of_all: list[KernelCall] = []
+            bodies: list[KernelBody | None] = []
+            for one in variants:
+                if one.body is not None:
+                    placed.append((one.number, Placed(len(calls), len(worlds_of_all), one.body)))
+                worlds_of_all += one.worlds
+                bodies += [None if one.body is None else one.body.shown, *[None] * (len(one.worlds) - 1)]
+            specialised = Specialised(name, said, tuple(worlds_of_all), tuple(bodies))
+            calls.append((span, specialised if is_whole else noted(specialised, _CUT_SHORT)))
+    in_order = sorted(placed, key=lambda one: one[0])
+    return Outcome(tuple(calls), reads, tuple(one for _, one in in_order))
 
 
 def _own_nodes_span(entry: Entry) -> Span | None:

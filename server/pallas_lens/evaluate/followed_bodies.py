@@ -17,8 +17,12 @@ class FollowedBodies:
     leaves_out: bool
     _by_kernel: dict[tuple[str, str], list[FollowedBody]] = field(default_factory=dict)
 
+    def copy(self) -> FollowedBodies:
+        """The same, to be added to apart."""
+        return FollowedBodies(self.leaves_out, {kernel: list(bodies) for kernel, bodies in self._by_kernel.items()})
+
     def add(self, bodies: Iterable[FollowedBody]) -> None:
-        """Note bodies that stand in the outcome of an entry."""
+        """Note bodies, of which only those count that were followed."""
         for body in bodies:
             if body.name is not None and not body.is_left_out:
                 self._by_kernel.setdefault((body.module.key, body.name), []).append(body)
