@@ -89,6 +89,7 @@ class _Walk:
             self.loose_site = True
 
     def visit(self, node: ast.AST, classes: tuple[str, ...], enclosing: tuple[ast.AST, ...]) -> None:
+        # The commonest kinds come first: every node of every file goes through here.
         if isinstance(node, ast.Name):
             self.names.add(node.id)
             if _is_site(node):
@@ -96,38 +97,45 @@ class _Walk:
             return
         if isinstance(node, ast.Attribute):
             self.names.add(node.attr)
-        if isinstance(node, ast.Call) and _passes_number(node):
-            self.given_numbers.add(_called_name(node.func))
-        if _is_site(node):
-            self.found_site(enclosing)
-        if (
-            isinstance(node, ast.Call)
-            and node.keywords
-            and wrapped_form({keyword.arg or "" for keyword in node.keywords})
-        ):
-            self.found_site(enclosing)
-        if isinstance(node, ast.Call) and _is_site(node.func):
-            self.forwards = self.forwards or bool(node.args and isinstance(node.args[0], ast.Starred))
-        if isinstance(node, FunctionNode) and not enclosing:
-            outer = self.names
-            self.names = set()
-            self.given_numbers = set()
-            self.forwards = False
-            for child in children(node):
-                self.visit(child, classes, (node,))
-            names = frozenset(self.names)
-            self.names = outer | names
-            qualified = ".".join((*classes, node.name))
-            holds_site = id(node) in self.site_holders
-            numbers = frozenset(self.given_numbers)
-            self.functions.append(EntryFunction(node, qualified, classes, holds_site, names, numbers, self.forwards))
+            if _is_site(node):
+                self.found_site(enclosing)
+            self.visit(node.value, classes, enclosing)
             return
-        if isinstance(node, ast.ClassDef) and not enclosing:
-            classes = (*classes, node.name)
-        if isinstance(node, FunctionNode | ast.Lambda):
+        if isinstance(node, ast.Call):
+            self._note_call(node, enclosing)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if not enclosing:
+                self._note_function(node, classes)
+                return
             enclosing = (*enclosing, node)
+        elif isinstance(node, ast.Lambda):
+            enclosing = (*enclosing, node)
+        elif isinstance(node, ast.ClassDef) and not enclosing:
+            classes = (*classes, node.name)
         for child in children(node):
             self.visit(child, classes, enclosing)
+
+    def _note_call(self, node: ast.Call, enclosing: tuple[ast.AST, ...]) -> None:
+        if _passes_number(node):
+            self.given_numbers.add(called_name(node.func))
+        if node.keywords and wrapped_form({keyword.arg or "" for keyword in node.keywords}):
+            self.found_site(enclosing)
+        if node.args and isinstance(node.args[0], ast.Starred) and _is_site(node.func):
+            self.forwards = True
+
+    def _note_function(self, node: FunctionNode, classes: tuple[str, ...]) -> None:
+        outer = self.names
+        self.names = set()
+        self.given_numbers = set()
+        self.forwards = False
+        for child in children(node):
+            self.visit(child, classes, (node,))
+        names = frozenset(self.names)
+        self.names = outer | names
+        qualified = ".".join((*classes, node.name))
+        holds_site = id(node) in self.site_holders
+        numbers = frozenset(self.given_numbers)
+        self.functions.append(EntryFunction(node, qualified, classes, holds_site, names, numbers, self.forwards))
 
 
 def wrapped_form(keywords: AbstractSet[str]) -> str | None:
@@ -191,12 +199,23 @@ def _yields(node: FunctionNode) -> bool:
 
 
 def _passes_number(node: ast.Call) -> bool:
-    given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    given += [item for one in given if isinstance(one, ast.Tuple | ast.List) for item in one.elts]
-    return any(isinstance(one, ast.Constant) and type(one.value) in (int, float) for one in given)
+    for one in (*node.args, *[keyword.value for keyword in node.keywords]):
+        if isinstance(one, ast.Constant):
+            if one.value.__class__ in _NUMBERS:
+                return True
+        elif isinstance(one, _SEQUENCES):
+            for item in one.elts:
+                if isinstance(item, ast.Constant) and item.value.__class__ in _NUMBERS:
+                    return True
+    return False
 
 
-def _called_name(node: ast.expr) -> str:
+_NUMBERS: Final = frozenset({int, float})
+_SEQUENCES: Final = (ast.Tuple, ast.List)
+
+
+def called_name(node: ast.expr) -> str:
+    """The last part of the name that a call names; "" where it names none."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
