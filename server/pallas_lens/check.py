@@ -16,7 +16,7 @@ from .model.module_facts import CallSite, ModuleFacts
 from .project import Project
 from .rules import engine
 from .rules.context import Context
-from .source.document import Document
+from .source.document import Document, open_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,10 @@ class Checker:
         self._analyzer = Analyzer(roots, self._imports, packages_of)
         self._docs = docs
         self._judged: dict[str, dict[tuple[int, ...], _Judged]] = {}
+
+    def open(self, path: Path, text: str) -> Document:
+        """The document of a file on the disk; statements that were read for other files are not parsed again."""
+        return open_document(path, text, known=self._analyzer.workspace.files.known(path))
 
     def index_imports(self, cancelled: Callable[[], bool] = _never) -> bool:
         """Find out which files import which, until ``cancelled`` says yes; whether that is done."""

@@ -16,7 +16,7 @@ from pallas_lens.output.findings_json import findings_json
 from pallas_lens.output.full import full
 from pallas_lens.output.report import FileReport
 from pallas_lens.project import Projects
-from pallas_lens.source.document import Document, open_document
+from pallas_lens.source.document import Document
 
 from .common import Inputs, complain, display_name, packages_of, projects_for, refuse_bad_settings
 from .fix_files import FixFailed, fix_file
@@ -35,7 +35,7 @@ def check(arguments: argparse.Namespace) -> int:
     reports: list[FileReport] = []
     fixed = 0
     for source in inputs.sources():
-        document = document_of(source)
+        document = document_of(source, checker)
         found = _diagnostics(checker, projects, document)
         if arguments.fix and any(one.safe_fix for one in found):
             try:
@@ -54,13 +54,13 @@ def check(arguments: argparse.Namespace) -> int:
     return 1 if counted or not inputs.all_read else 0
 
 
-def document_of(source: SourceFile) -> Document:
+def document_of(source: SourceFile, checker: Checker) -> Document:
     """The document of a file on the disk, notebook or not."""
     if source.path.suffix == ".ipynb":
         from pallas_lens.source.notebook import open_notebook
 
         return open_notebook(source.path, source.text)
-    return open_document(source.path, source.text)
+    return checker.open(source.path, source.text)
 
 
 def report_of(path: Path, document: Document, diagnostics: tuple[Diagnostic, ...]) -> FileReport:

@@ -28,7 +28,7 @@ def kernels(arguments: argparse.Namespace) -> int:
     checker.index_imports()
     entries: list[dict[str, Any]] = []
     for source in inputs.sources():
-        document = document_of(source)
+        document = document_of(source, checker)
         project = projects.of(document.path)
         refuse_bad_settings(projects)
         sites = checker.facts(document).sites

@@ -171,6 +171,7 @@ def _other_names(document: Document, wanted: frozenset[str]) -> frozenset[str]:
     return frozenset(
         alias.asname
         for statement in document.statements
+        if "import" in statement.parsed
         for node in statement.tree
         if isinstance(node, ast.ImportFrom)
         for alias in node.names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -261,14 +262,22 @@ class Module:
             yield bound, value
 
 
+_DEFINITION: Final = re.compile(r"(?:@[^\n]*\n)*(?:async +)?(?:def|class) +(\w+)")
+
+
 def bound_names(statement: Statement) -> tuple[str, ...]:
     """The module-level names that ``statement`` may bind ("*" for a star import), in order."""
     cached = _BOUND.get(statement)
     if cached is None:
-        names: dict[str, None] = {}
-        for node in statement.tree:
-            _collect(node, names)
-        cached = tuple(names)
+        # Most names of a file that others import are never asked for, and their definitions need no parsing.
+        definition = None if statement.broken else _DEFINITION.match(statement.parsed)
+        if definition is not None:
+            cached = (definition[1],)
+        else:
+            names: dict[str, None] = {}
+            for node in statement.tree:
+                _collect(node, names)
+            cached = tuple(names)
         _BOUND[statement] = cached
     return cached
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ..source.document import Document, open_document
+from ..source.document import Document, read_document
 
 LARGEST_FILE: Final = 2_000_000
 """Bytes; a longer file is data, or made by a program, and is not read."""
@@ -53,6 +53,11 @@ class SourceFiles:
         kept = self._read.get(str(path))
         return kept[1] if kept is not None else self.refresh(path)
 
+    def known(self, path: Path) -> Document | None:
+        """What was read of the file for others, without looking at the disk."""
+        kept = self._read.get(str(path)) or self._read.get(self.real(path))
+        return None if kept is None else kept[1]
+
     def refresh(self, path: Path) -> Document | None:
         """The file's text as it is now."""
         shown = self._open.get(self.real(path))
@@ -66,7 +71,7 @@ class SourceFiles:
         if text is None:
             self._read.pop(key, None)
             return None
-        document = open_document(path, text)
+        document = read_document(path, text)
         self._read[key] = (stamp, document)
         return document
 

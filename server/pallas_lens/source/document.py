@@ -12,7 +12,7 @@ from pathlib import Path
 from pallas_lens.model.span import Span
 
 from .positions import TextRange
-from .split import Chunk, split
+from .split import Chunk, split, split_unparsed
 from .statements import Statement
 
 _NEWLINE = re.compile(r"\r\n?")
@@ -39,6 +39,7 @@ class Document:
         "_chunks",
         "_cursor_row",
         "_first_rows",
+        "_is_typed",
         "_lines",
         "_rows",
         "_source",
@@ -65,6 +66,7 @@ class Document:
         self._source = _readable(text)
         self._chunks: tuple[Chunk, ...] | None = None
         self._cursor_row: int | None = None
+        self._is_typed = True
         self._first_rows: tuple[int, ...] | None = None
         self._lines: tuple[str, ...] | None = None
         self._rows: dict[str, int] | None = None
@@ -89,7 +91,7 @@ class Document:
     def chunks(self) -> tuple[Chunk, ...]:
         """The statements with the gaps above them; for the next version of the document."""
         if self._chunks is None:
-            self._chunks = split(self._source, (), self._cursor_row)
+            self._chunks = split(self._source, (), self._cursor_row) if self._is_typed else split_unparsed(self._source)
         return self._chunks
 
     @property
@@ -170,12 +172,26 @@ class Document:
 
 
 def open_document(
-    path: Path | None, text: str, version: int = 0, uri: str | None = None, cells: tuple[CellRows, ...] = ()
+    path: Path | None,
+    text: str,
+    version: int = 0,
+    uri: str | None = None,
+    cells: tuple[CellRows, ...] = (),
+    known: Document | None = None,
 ) -> Document:
-    """The first version of a document."""
+    """The first version of a document; the statements of ``known``, if it has the same text, are taken over."""
     document = Document(path, uri if uri is not None else _uri(path), version, text, cells)
     if document.mentions_pallas:
+        if known is not None and known.text == text and all(chunk.statement.parses for chunk in known.chunks):
+            document._chunks = known.chunks
         _ = document.chunks
+    return document
+
+
+def read_document(path: Path, text: str) -> Document:
+    """A document that nobody types in: what is asked of it is parsed, a statement at a time."""
+    document = Document(path, _uri(path), 0, text)
+    document._is_typed = False
     return document
 
 

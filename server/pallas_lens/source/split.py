@@ -51,6 +51,36 @@ def split(text: str, previous: tuple[Chunk, ...] = (), cursor_row: int | None = 
     return _numbered(splitter.chunks)
 
 
+def split_unparsed(text: str) -> tuple[Chunk, ...]:
+    """The chunks of a text that nobody is typing; each statement is parsed when its tree is first asked for.
+
+    A text with brackets or strings left open is split as any other.
+    """
+    chunks: list[Chunk] = []
+    start = skip_gap(text, 0)
+    offset = 0
+    while start < len(text):
+        end = statement_end(text, start)
+        if end.ending is not Ending.CLEAN or end.cut_string:
+            return split(text)
+        statement = Statement(text[start : without_gap(text, start, end.offset)], None)
+        chunks.append(_chunk(text, offset, start, statement, end))
+        offset += len(chunks[-1].raw)
+        start = skip_gap(text, offset)
+    return _numbered(chunks)
+
+
+def _chunk(text: str, offset: int, start: int, statement: Statement, end: StatementEnd) -> Chunk:
+    """The chunk of ``statement``, which begins at ``start``, below a gap that begins at ``offset``."""
+    body_end = start + len(statement.text)
+    behind = body_end + 1 if text.startswith("\n", body_end) else body_end
+    gap = text[offset:start]
+    statement = placed(statement, statement.occurrence, leading_comments(gap))
+    gap_rows = gap.count("\n")
+    rows = gap_rows + statement.text.count("\n") + 1
+    return Chunk(text[offset:behind], gap, statement, rows, gap_rows, end.ending, end.offset - start)
+
+
 def _kept_above(text: str, previous: tuple[Chunk, ...]) -> tuple[int, int]:
     """How many chunks stand unchanged at the head of ``text``, and where they end."""
     kept = offset = 0
@@ -183,12 +213,12 @@ class _Splitter:
         body = text[start:body_end]
         taken = (self._take(body) if end.ending is Ending.CLEAN else None) or self._take_broken(start, end)
         if taken is not None:
-            return self._add(offset, start, start + len(taken.statement.text), taken.statement, end)
+            return self._add(offset, start, taken.statement, end)
         failure: ParseFailure | None = None
         if end.ending is Ending.CLEAN:
             outcome = parse(body)
             if not isinstance(outcome, ParseFailure):
-                return self._add(offset, start, body_end, Statement(body, outcome), end)
+                return self._add(offset, start, Statement(body, outcome), end)
             failure = outcome
         merged = self._merge_with_next(offset, start, end) or self._merge_with_previous(start, end)
         if merged is None and failure is not None:
@@ -209,15 +239,10 @@ class _Splitter:
                     return chunk
         return None
 
-    def _add(self, offset: int, start: int, body_end: int, statement: Statement, end: StatementEnd) -> int:
-        text = self.text
-        behind = body_end + 1 if text.startswith("\n", body_end) else body_end
-        raw, gap = text[offset:behind], text[offset:start]
-        statement = placed(statement, statement.occurrence, leading_comments(gap))
-        gap_rows = gap.count("\n")
-        rows = gap_rows + statement.text.count("\n") + 1
-        self.chunks.append(Chunk(raw, gap, statement, rows, gap_rows, end.ending, end.offset - start))
-        return behind
+    def _add(self, offset: int, start: int, statement: Statement, end: StatementEnd) -> int:
+        chunk = _chunk(self.text, offset, start, statement, end)
+        self.chunks.append(chunk)
+        return offset + len(chunk.raw)
 
     def _cut_at_lost_word(self, offset: int, start: int, failure: ParseFailure) -> int | None:
         """A statement that lost its first word is indented by what followed it, and hangs below the one above."""
@@ -236,7 +261,7 @@ class _Splitter:
         seen = StatementEnd(row, Ending.CLEAN)
         taken = self._take(text[start:body_end])
         statement = taken.statement if taken is not None else Statement(text[start:body_end], outcome)
-        return self._add(offset, start, body_end, statement, seen)
+        return self._add(offset, start, statement, seen)
 
     def _merge_with_next(self, offset: int, start: int, end: StatementEnd) -> int | None:
         """Since Python 3.12 the fields of an f-string may span lines, which the scanner takes for its end."""
@@ -251,7 +276,7 @@ class _Splitter:
             body_end = without_gap(text, start, wider.offset)
             outcome = parse(text[start:body_end])
             if not isinstance(outcome, ParseFailure):
-                return self._add(offset, start, body_end, Statement(text[start:body_end], outcome), wider)
+                return self._add(offset, start, Statement(text[start:body_end], outcome), wider)
         return None
 
     def _merge_with_previous(self, start: int, end: StatementEnd) -> int | None:
@@ -280,7 +305,7 @@ class _Splitter:
         body_end = min(_offset_of_row(text, whole_start, parsed.count("\n") + 1) - 1, len(text))
         statement = Statement(text[whole_start:body_end], tree, parsed)
         seen = StatementEnd(start, Ending.CLEAN)
-        return self._add(whole_start - len(above.gap), whole_start, body_end, statement, seen)
+        return self._add(whole_start - len(above.gap), whole_start, statement, seen)
 
     def _start_of_last(self, behind: int) -> int:
         """The offset of the last statement added, whose successor begins at ``behind``."""
@@ -305,7 +330,7 @@ class _Splitter:
             body_end = without_gap(text, start, restart[0] if restart else end.offset)
             body = text[start:body_end]
             statement = self._last_good(body, start) or self._from_prefix(body, failure)
-        return self._add(offset, start, start + len(body), statement, end)
+        return self._add(offset, start, statement, end)
 
     def _from_repaired(self, body: str, start: int, repaired: Repaired) -> Statement:
         if not repaired.keeps_header:

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from pallas_lens.model.span import Span
 
 from .scan import comments
+from .syntax import ParseFailure, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Statement:
     - ``text``: its full lines, decorators included, without the newline of the last.
     - ``tree``: what it parses to, usually one node; empty where nothing parses. Line
       numbers count from 1 at the statement's first line, columns count code points.
+      One made without a tree is parsed when the tree is first asked for.
     - ``parsed``: the text that ``tree`` was parsed from; differs from ``text`` only where
       ``broken``: there a half-typed line is replaced, or an older version kept.
     - ``anchor``: its name inside the module, from ``parsed`` and the number of equal
@@ -49,13 +51,13 @@ class Statement:
         "_comments",
         "_kept_rows",
         "_lines",
+        "_tree",
         "anchor",
         "broken",
         "leading_comments",
         "occurrence",
         "parsed",
         "text",
-        "tree",
     )
 
     anchor: str
@@ -64,19 +66,18 @@ class Statement:
     occurrence: int
     parsed: str
     text: str
-    tree: tuple[ast.stmt, ...]
 
     def __init__(
         self,
         text: str,
-        tree: tuple[ast.stmt, ...],
+        tree: tuple[ast.stmt, ...] | None,
         parsed: str | None = None,
         occurrence: int = 0,
         leading_comments: tuple[Comment, ...] = (),
         anchor: str | None = None,
     ) -> None:
         self.text = text
-        self.tree = tree
+        self._tree = tree
         self.parsed = text if parsed is None else parsed
         self.broken = parsed is not None
         self.occurrence = occurrence
@@ -88,6 +89,19 @@ class Statement:
 
     def __repr__(self) -> str:
         return f"Statement({self.anchor}, {self.text.partition(chr(10))[0]!r})"
+
+    @property
+    def tree(self) -> tuple[ast.stmt, ...]:
+        """What the statement parses to."""
+        if self._tree is None:
+            outcome = parse(self.parsed)
+            self._tree = () if isinstance(outcome, ParseFailure) else outcome
+        return self._tree
+
+    @property
+    def parses(self) -> bool:
+        """Whether ``tree`` is that of ``text``."""
+        return not self.broken and bool(self.tree)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -144,7 +158,7 @@ def placed(statement: Statement, occurrence: int, leading_comments: tuple[Commen
         return statement
     return Statement(
         statement.text,
-        statement.tree,
+        statement._tree,
         statement.parsed if statement.broken else None,
         occurrence,
         leading_comments,
