@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
     # A command makes many objects, keeps most of them and ends: Python's own thresholds cost it a third of its time.
-    gc.set_threshold(200_000, 20, 100)
+    gc.set_threshold(400_000, 1000, 100)
     try:
         code = _run(parsed)
         if sys.stdout is not None:

@@ -151,8 +151,18 @@ def _is_test(path: Path) -> bool:
 
 
 def _callers(texts: list[tuple[Path, Document]], wanted: frozenset[str]) -> list[Entry]:
+    """The most telling callers: those first that know their own arguments."""
+    telling: list[Entry] = []
+    others: list[Entry] = []
+    for entry in _all_callers(texts, wanted):
+        (others if entry.needs_arguments else telling).append(entry)
+        if len(telling) == CALLERS_ELSEWHERE:
+            break
+    return [*telling, *others][:CALLERS_ELSEWHERE]
+
+
+def _all_callers(texts: list[tuple[Path, Document]], wanted: frozenset[str]) -> Iterator[Entry]:
     stems = [path.stem for path, _ in texts]
-    found: list[Entry] = []
     for path, document in texts:
         if not any(name in document.text for name in wanted):
             continue
@@ -161,9 +171,7 @@ def _callers(texts: list[tuple[Path, Document]], wanted: frozenset[str]) -> list
         for statement in document.statements:
             # Most statements of a test file say nothing of the kernel, and their outlines would take long.
             if any(name in statement.parsed for name in used):
-                found += _callers_in(statement, outline(statement), used, path, label)
-    found.sort(key=lambda entry: entry.needs_arguments)
-    return found[:CALLERS_ELSEWHERE]
+                yield from _callers_in(statement, outline(statement), used, path, label)
 
 
 def _other_names(document: Document, wanted: frozenset[str]) -> frozenset[str]:
