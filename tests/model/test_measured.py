@@ -43,3 +43,10 @@ def test_the_limits_of_a_chip_are_measured_again(environment: JaxEnvironment) ->
     done = run(environment, "chip_limits", "--chip", "v5p")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("file") == 4
+
+
+@pytest.mark.parametrize("environment", environment_params())
+def test_the_cores_of_a_chip_share_grids_as_the_model_says(environment: JaxEnvironment) -> None:
+    done = run(environment, "core_split", "--chip", "v4")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("v4 ") == 21
