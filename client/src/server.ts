@@ -203,6 +203,8 @@ export class Server implements Disposable {
         settings: allSettings(),
         // The folder of the pages which explain the rules, one a rule.
         docs: Uri.file(this.context.asAbsolutePath("docs/rules")).toString(),
+        // Hovers show images which stand in the text itself.
+        showsImages: true,
       },
       // start() rejects as well, and says it once.
       initializationFailedHandler: () => false,

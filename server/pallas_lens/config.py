@@ -27,6 +27,7 @@ PROJECT_TABLE: Final = "pallas-lens"
 ENVIRONMENT_PREFIX: Final = "PALLAS_LENS_"
 
 CHIP_NAMES: Final = NAMES
+PICTURES: Final = ("image", "text", "none", "auto")
 LOG_LEVELS: Final = ("error", "warning", "info", "debug")
 
 
@@ -126,6 +127,14 @@ SETTINGS: Final[tuple[Setting, ...]] = (
         "Show **Run in interpret mode** above functions that have an `example` comment.",
     ),
     Setting(
+        "pictures",
+        Kind.TEXT,
+        "auto",
+        "Pictures in hovers, of the walk over an array and of VMEM: `image`, `text` (the same in characters) or "
+        "`none`. `auto`: images where the editor tells that it shows them, as VS Code does, else text.",
+        choices=PICTURES,
+    ),
+    Setting(
         "runTimeout",
         Kind.NUMBER,
         120,
@@ -169,6 +178,7 @@ class Settings:
     jax_version: str = ""
     interpreter: str = ""
     code_lens: bool = True
+    pictures: str = "auto"
     run_timeout: int = 120
     run_memory_limit: int = 8192
     log_level: str = "info"

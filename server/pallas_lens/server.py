@@ -189,6 +189,7 @@ class PallasLensServer(LanguageServer):
                 interpreter=interpreter if isinstance(interpreter, str) else "",
                 settings=options.get("settings"),
                 docs=docs if isinstance(docs, str) else "",
+                shows_images=options.get("showsImages") is True,
                 roots=lsp_convert.roots(params),
             )
         )

@@ -17,6 +17,7 @@ from .features.dependencies import texts_behind
 from .features.diagnostics import Diagnostic
 from .features.hover import Hover, hover
 from .features.hover_documentation import documented_name
+from .features.pictures.picture import PictureForm
 from .features.run import Limits, diagnostics_of_run, find_runnable, job_for, targets_for
 from .model.module_facts import ModuleFacts
 from .model.span import Span
@@ -41,13 +42,15 @@ class Start:
 
     ``trusted`` False: nothing of the user's may run. ``interpreter``: the user's Python
     as the editor knows it, ``settings`` its ``pallasLens`` section, ``docs`` the URI of
-    the folder with the rules' pages ("" for none).
+    the folder with the rules' pages ("" for none). ``shows_images``: its hovers show
+    images whose data stand in the text.
     """
 
     trusted: bool = True
     interpreter: str = ""
     settings: object = None
     docs: str = ""
+    shows_images: bool = False
     roots: tuple[Path, ...] = ()
 
 
@@ -360,7 +363,14 @@ class Session:
         document = self.document(uri)
         if document is None or not document.mentions_pallas:
             return None
-        return hover(document, self.facts(uri, all_bodies=True), row, column, self.project(uri).context.targets)
+        project = self.project(uri)
+        facts = self.facts(uri, all_bodies=True)
+        return hover(document, facts, row, column, project.context.targets, self._pictures(project.settings))
+
+    def _pictures(self, settings: config.Settings) -> PictureForm:
+        if settings.pictures == "auto":
+            return PictureForm.IMAGE if self._start.shows_images else PictureForm.TEXT
+        return PictureForm(settings.pictures)
 
     def _shown_anew(self, uri: str) -> None:
         """The editor shows another text of a file: files that import it may read other things."""

@@ -62,6 +62,23 @@ test("hovering a BlockSpec shows what its block takes", async () => {
   await editor.leaveHover();
 });
 
+test("hovering a BlockSpec draws the walk over the array, in a light theme too", async () => {
+  for (const [theme, next] of [
+    ["dark", "vs"],
+    ["light", "vs-dark"],
+  ]) {
+    await editor.hover("out_specs=pl.BlockSpec", "BlockSpec", "VMEM");
+    const image = editor.page.locator(".monaco-hover:visible img").first();
+    await image.waitFor();
+    // An image whose data the editor refuses, or cannot read, has no width.
+    assert.ok((await image.evaluate((one: HTMLImageElement) => one.naturalWidth)) > 100);
+    await (theme === "dark" ? editor.picture("walk") : editor.screenshot(`walk-${theme}`));
+    await editor.leaveHover();
+    await editor.command("Preferences: Toggle between Light/Dark Themes");
+    await editor.page.locator(`.monaco-workbench.${next}`).waitFor();
+  }
+});
+
 test("hovering an operation in a kernel shows its cost", async () => {
   const said = await editor.hover("weights = jnp.exp", "exp", /🟢|🌕|🔴/u);
   assert.match(said, /bundles/);

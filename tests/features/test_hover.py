@@ -8,6 +8,7 @@ what is shown. "hover none": nothing is shown.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +17,9 @@ from pathlib import Path
 import pytest
 from pallas_lens.evaluate.analyzer import Analyzer
 from pallas_lens.features.hover import Hover, hover
+from pallas_lens.features.pictures.picture import PictureForm
 from pallas_lens.knowledge.chips import CHIPS
+from pallas_lens.model.grid import copies_of
 from pallas_lens.model.module_facts import ModuleFacts
 from pallas_lens.source.document import Document, open_document
 
@@ -108,3 +111,63 @@ def test_positions_outside_of_the_text_show_nothing() -> None:
     assert hover(document, facts, len(document.lines) + 10, 0, _CHIPS) is None
     assert hover(document, facts, 0, 10_000, _CHIPS) is None
     assert hover(open_document(path, ""), facts, 0, 0, _CHIPS) is None
+
+
+def test_pictures_come_in_the_form_that_is_asked_for() -> None:
+    path = _FOLDER / "matmul.py"
+    document, facts = _analysed(path)
+    row = next(row for row, line in enumerate(document.lines) if "out_specs=pl.BlockSpec" in line)
+    column = document.lines[row].index("BlockSpec")
+    shown = {form: hover(document, facts, row, column, _CHIPS, form) for form in PictureForm}
+    image, text, none = (shown[form].markdown for form in (PictureForm.IMAGE, PictureForm.TEXT, PictureForm.NONE))
+    assert "](data:image/svg+xml;base64," in image and "```" not in image
+    assert "```text\n↓ dim 0: " in text and "data:" not in text
+    assert "data:" not in none and "```" not in none
+
+
+LARGE = """\
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x_ref, y_ref, o_ref):
+    o_ref[...] += jnp.dot(x_ref[...], y_ref[...], preferred_element_type=jnp.float32)
+
+
+# pallas-lens: example x=bf16[6400,3200], y=bf16[3200,6400]
+def large(x, y):
+    return pl.pallas_call(
+        kernel,
+        grid=(25, 25, 25),
+        in_specs=[
+            pl.BlockSpec((256, 128), lambda i, j, k: (i, k)),
+            pl.BlockSpec((128, 256), lambda i, j, k: (k, j)),
+        ],
+        out_specs=pl.BlockSpec((256, 256), lambda i, j, k: (i, j)),
+        out_shape=jax.ShapeDtypeStruct((6400, 6400), jnp.float32),
+    )(x, y)
+"""
+
+
+@pytest.mark.parametrize("needle", ["pl.pallas_call", "pl.BlockSpec((256, 128)", "pl.BlockSpec((256, 256)"])
+def test_a_hover_on_a_long_walk_makes_few_calls(needle: str) -> None:
+    """15625 steps: time hangs on the machine, so calls of functions are counted. 20000 take well below 10 ms."""
+    document = open_document(Path("large.py"), LARGE)
+    facts = Analyzer().analyse(document)
+    row = next(row for row, line in enumerate(document.lines) if needle in line)
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    hover(document, facts, row, document.lines[row].index(needle), _CHIPS, PictureForm.IMAGE)
+    copies_of.cache_clear()
+    sys.setprofile(count)
+    try:
+        shown = hover(document, facts, row, document.lines[row].index(needle), _CHIPS, PictureForm.IMAGE)
+    finally:
+        sys.setprofile(None)
+    assert shown is not None and "data:image/svg" in shown.markdown
+    assert calls < 20_000

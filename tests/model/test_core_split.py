@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from pallas_lens.knowledge.chips import CHIPS
 from pallas_lens.model.core_split import CoreSplit, core_split, split_of_grid
-from pallas_lens.model.kernel_call import Semantics
+from pallas_lens.model.kernel_call import Form, Semantics
 from pallas_lens.model.symbolic import multiply, symbol
 from pallas_lens.model.unknown import Unknown
 
@@ -80,6 +80,16 @@ def test_what_is_not_known_stays_so() -> None:
     assert split_of_grid((4, WHY), (P, P), v5p) == CoreSplit(2, (0,), (2, WHY), (WHY, WHY))
     assert split_of_grid((4,), (WHY,), v5p) is WHY
     assert core_split(replace(call((), (4,)), semantics=Semantics(WHY, None)), v5p) is WHY
+
+
+def test_a_pipeline_inside_a_kernel_is_not_shared() -> None:
+    pipeline = replace(call((), (4, 2), semantics=(P, P)), form=Form.EMIT_PIPELINE)
+    assert core_split(pipeline, CHIPS["v5p"]) == CoreSplit(1, (), (4, 2), (8,))
+
+
+def test_under_vmap_there_are_more_axes() -> None:
+    mapped = replace(call((), (4, 2), semantics=(P, P)), batch_sizes=(3,))
+    assert isinstance(core_split(mapped, CHIPS["v5p"]), Unknown)
 
 
 def test_without_semantics_one_core_does_it_all() -> None:

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import product
+
 import pytest
-from pallas_lens.model.grid import Transfers, axes_of, grid_of_one_core, moves, step_count, transfers
+from hypothesis import given
+from hypothesis import strategies as st
+from pallas_lens.model.grid import (
+    Copies,
+    Transfers,
+    axes_of,
+    axis_symbol,
+    copies_of,
+    grid_of_one_core,
+    moves,
+    step_count,
+    transfers,
+)
 from pallas_lens.model.kernel_call import Arity, Dim, IndexMap, IndexMapResult, Semantics
-from pallas_lens.model.symbolic import Integer, add, floor_divide, modulo, multiply, symbol
+from pallas_lens.model.symbolic import Integer, add, floor_divide, modulo, multiply, substitute, symbol
 from pallas_lens.model.unknown import Unknown
 
 from model.factory import axis, index_map
@@ -100,3 +115,35 @@ def test_two_cores_leave_a_grid_of_two_parallel_steps_one_each() -> None:
     assert grid_of_one_core((2, 64), parallel, 2) == (2, 64)
     assert grid_of_one_core((1, 2), parallel, 2) == (1, 2)
     assert grid_of_one_core((2, 1), None, 2) == (2, 1)
+
+
+MAPS: list[tuple[Integer, ...]] = [
+    (ROW, COLUMN),
+    (COLUMN, ROW),
+    (DEPTH, 3),
+    (add(ROW, DEPTH), COLUMN),
+    (floor_divide(COLUMN, 2), modulo(DEPTH, 3)),
+    (add(multiply(ROW, 5), COLUMN), multiply(DEPTH, DEPTH)),
+    (7, 0),
+    (),
+]
+
+
+@given(st.sampled_from(MAPS), st.tuples(*(st.integers(0, 5) for _ in range(3))))
+def test_copies_are_those_of_a_walk_step_by_step(values: tuple[Integer, ...], grid: tuple[int, ...]) -> None:
+    copies = copies_of(index_map(values, 3), grid)
+    assert isinstance(copies, Copies)
+    walked: list[tuple[int, tuple[Integer, ...]]] = []
+    for step, at in enumerate(product(*map(range, grid))):
+        names: dict[str, Integer] = {axis_symbol(number): index for number, index in enumerate(at)}
+        block = tuple(substitute(value, names) for value in values)
+        if not walked or walked[-1][1] != block:
+            walked.append((step, block))
+    assert list(zip(copies.steps, copies.blocks, strict=True)) == walked
+    assert copies.times == Counter(block for _, block in walked)
+
+
+def test_a_long_walk_is_left() -> None:
+    assert isinstance(copies_of(index_map((ROW, COLUMN)), (128, 129)), Unknown)
+    # Axes that the map does not read cost nothing.
+    assert transfers(index_map((ROW, 0)), (128, 1 << 40)) == Transfers(128, 128)

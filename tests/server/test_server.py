@@ -136,6 +136,26 @@ async def test_hover_tells_grid_and_vmem(tmp_path: Path) -> None:
         assert await window.hover(uri, 9999, 9999) is None
 
 
+@pytest.mark.parametrize(
+    ("options", "form"),
+    [
+        ({}, "text"),
+        ({"showsImages": True}, "image"),
+        ({"showsImages": True, "settings": {"pictures": "text"}}, "text"),
+        ({"settings": {"pictures": "image"}}, "image"),
+        ({"showsImages": True, "settings": {"pictures": "none"}}, "none"),
+    ],
+)
+async def test_pictures_are_what_editor_and_settings_say(options: dict[str, object], form: str, tmp_path: Path) -> None:
+    async with editor(tmp_path, **options) as window:
+        uri = window.open(GOOD)
+        line, start, _ = place(GOOD, "pallas_call")
+        shown = await window.hover(uri, line, start + 1)
+        assert shown is not None
+        assert ("](data:image/svg+xml;base64," in shown) == (form == "image")
+        assert ("```text\n" in shown) == (form == "text")
+
+
 async def test_safe_fix_is_preferred_and_changes_the_file(tmp_path: Path) -> None:
     async with editor(tmp_path) as window:
         uri = window.open(MISSPELT)

@@ -148,16 +148,20 @@ def _run(machine: Machine, before: FollowedBody, kernel: Value) -> KernelBody:
     """What the kernel does with its arguments, until the budget is spent."""
     recorder = Recorder()
     machine.recorder = recorder
+    started = len(machine.started)
     result: Value = None
+    is_whole = False
     try:
         result = apply(machine, kernel, before.arguments)
+        # What a pipeline inside does is not recorded.
+        is_whole = not recorder.may_end_early and len(machine.started) == started
     except (OutOfBudget, RecursionError):
         pass
     finally:
         machine.recorder = None
     target = target_of(kernel)
     returned = _returned(target, result) if before.is_of_pallas_call else None
-    return replace(before.body, operations=tuple(recorder.operations), returned=returned)
+    return replace(before.body, operations=tuple(recorder.operations), returned=returned, is_whole=is_whole)
 
 
 def _with_target(kernel: Value, function: Function) -> Value:

@@ -15,7 +15,7 @@ from ..model.symbolic import Expression
 from . import attributes, calling, operators
 from .array_types import array_of, indexed_shape, is_array_like
 from .machine import Frame, Machine
-from .recording import record
+from .recording import in_branch, record
 from .texts import written
 from .values import (
     CONSTANTS,
@@ -360,11 +360,13 @@ def under_both(
     facts = machine.facts
     mark = machine.journal.mark()
     machine.assume(condition, True)
-    true_value = when_true()
+    with in_branch(machine):
+        true_value = when_true()
     true_touched = machine.journal.rewind(mark)
     machine.facts = facts
     machine.assume(condition, False)
-    false_value = when_false()
+    with in_branch(machine):
+        false_value = when_false()
     false_touched = machine.journal.rewind(mark)
     machine.facts = facts
     for touched in (true_touched, false_touched):

@@ -11,7 +11,8 @@ from typing import Final
 from ..model.kernel_body import BodyOperation
 from ..model.kernel_call import ArrayType, BlockSpec
 from ..model.span import Span
-from ..model.symbolic import NO_FACTS, Expression, Facts, Modulo
+from ..model.symbolic import NO_FACTS, Expression, Facts, Integer, Modulo
+from ..model.unknown import Unknown
 from .array_types import known_shape
 from .journal import Journal
 from .values import (
@@ -81,9 +82,16 @@ class Started:
 
 @dataclass(slots=True)
 class Recorder:
-    """Collects the operations of a kernel body while it is evaluated."""
+    """Collects the operations of a kernel body while it is evaluated.
+
+    ``turns``: how often the loops around what is being evaluated run it; ``is_conditional``:
+    a condition of unknown outcome stands around it; ``may_end_early``: one has returned.
+    """
 
     operations: list[BodyOperation] = field(default_factory=list)
+    turns: Integer | Unknown = 1
+    is_conditional: bool = False
+    may_end_early: bool = False
     types: dict[int, tuple[Value, ArrayType]] = field(default_factory=dict)
     """Of values by their ``id``, which is theirs alone as long as they are kept here."""
 

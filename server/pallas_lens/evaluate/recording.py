@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from ..model.kernel_body import BodyOperation, OperationKind
 from ..model.kernel_call import ArrayType
-from ..model.symbolic import Expression, symbol
+from ..model.symbolic import Expression, Integer, ceiling_divide, multiply, subtract, symbol
 from ..model.unknown import Unknown
 from .arguments import Arguments
 from .array_types import array_of, dtype_name, is_array_like
@@ -27,6 +28,7 @@ def record(
     *,
     ref: str | None = None,
     asked: str | None = "",
+    precision: str | None = "",
 ) -> None:
     """Add one operation to the kernel body being recorded (nothing is recorded elsewhere)."""
     recorder = machine.recorder
@@ -43,8 +45,49 @@ def record(
             None if result is None else _type_in(recorder, result),
             ref,
             asked,
+            precision,
+            recorder.turns,
+            recorder.is_conditional,
         )
     )
+
+
+@contextmanager
+def in_loop(machine: Machine, turns: Integer | Unknown) -> Iterator[None]:
+    """Around what a loop evaluates once for all of its ``turns``."""
+    recorder = machine.recorder
+    if recorder is None:
+        yield
+        return
+    before = recorder.turns
+    recorder.turns = before if isinstance(before, Unknown) else turns if before == 1 else _product(before, turns)
+    yield
+    recorder.turns = before
+
+
+def _product(outer: Integer, inner: Integer | Unknown) -> Integer | Unknown:
+    return inner if isinstance(inner, Unknown) else multiply(outer, inner)
+
+
+@contextmanager
+def in_branch(machine: Machine) -> Iterator[None]:
+    """Around what is evaluated though a condition of unknown outcome may leave it out."""
+    recorder = machine.recorder
+    if recorder is None:
+        yield
+        return
+    before, recorder.is_conditional = recorder.is_conditional, True
+    yield
+    recorder.is_conditional = before
+
+
+def turns_between(lower: Value, upper: Value, step: Value = 1) -> Integer | Unknown:
+    """How often a loop from ``lower`` to ``upper`` runs."""
+    ends = [one for one in (lower, upper) if isinstance(one, int | Expression) and not isinstance(one, bool)]
+    if len(ends) < 2 or not isinstance(step, int) or step <= 0:
+        return Unknown("how often the loop turns is known only when the program runs")
+    turns = ceiling_divide(subtract(ends[1], ends[0]), step)
+    return max(turns, 0) if isinstance(turns, int) else turns
 
 
 def _type_in(recorder: Recorder, value: Value) -> ArrayType:
@@ -70,6 +113,7 @@ def record_call(
         return
     kind = OperationKind.CALL
     asked: str | None = ""
+    precision: str | None = ""
     last = name.rpartition(".")[2]
     is_einsum = last == "einsum" and _contracts(arguments.positional)
     if is_einsum:
@@ -83,13 +127,29 @@ def record_call(
                 asked = ""
         elif arguments.open_keywords:
             asked = None
+        precision = _precision(machine, arguments)
     elif last in ("make_async_copy", "make_async_remote_copy", "async_copy", "sync_copy"):
         kind = OperationKind.DMA
     elif last in ("fori_loop", "while_loop", "loop"):
         kind = OperationKind.LOOP
     elif last == "when":
         kind = OperationKind.WHEN
-    record(machine, kind, name, node, node.func, frame, arguments.positional, result, asked=asked)
+    record(machine, kind, name, node, node.func, frame, arguments.positional, result, asked=asked, precision=precision)
+
+
+def _precision(machine: Machine, arguments: Arguments) -> str | None:
+    """The name of the precision that a matmul asks for: "HIGHEST"; "" for none, None where it is not known."""
+    if "precision" not in arguments.keywords:
+        return None if arguments.open_keywords else ""
+    match machine.settled(arguments.keywords["precision"]):
+        case None:
+            return ""
+        case External(path=path) if path.startswith("jax.lax.Precision."):
+            return path.rpartition(".")[2]
+        case str() as text:
+            return {"default": "DEFAULT", "high": "HIGH", "highest": "HIGHEST"}.get(text.lower())
+        case _:
+            return None
 
 
 def _contracts(positional: tuple[Value, ...]) -> bool:

@@ -9,10 +9,11 @@ from functools import partial
 from typing import Any, Final
 
 from ..model.kernel_body import OperationKind
+from ..model.unknown import Unknown
 from . import classes, decorators, expressions, operators
 from .array_types import is_array_like
 from .machine import Frame, Machine
-from .recording import record
+from .recording import in_branch, in_loop, record
 from .texts import written
 from .values import (
     MISSING,
@@ -204,14 +205,18 @@ def branch(
     facts = machine.facts
     mark = machine.journal.mark()
     machine.assume(condition, True)
-    true_flow = when_true()
+    with in_branch(machine):
+        true_flow = when_true()
     true_facts = machine.facts
     true_touched = machine.journal.rewind(mark)
     machine.facts = facts
     machine.assume(condition, False)
-    false_flow = when_false()
+    with in_branch(machine):
+        false_flow = when_false()
     false_facts = machine.facts
     true_ends, false_ends = true_flow is not Flow.NORMAL, false_flow is not Flow.NORMAL
+    if machine.recorder is not None and Flow.RETURN in (true_flow, false_flow) and true_flow is not false_flow:
+        machine.recorder.may_end_early = True
     if true_ends and not false_ends:
         return Flow.NORMAL
     false_touched = machine.journal.rewind(mark)
@@ -273,7 +278,8 @@ def _unknown_loop(machine: Machine, body: Sequence[ast.stmt], frame: Frame, bind
     facts = machine.facts
     bind()
     returns_before = len(frame.returns)
-    execute(machine, body, frame)
+    with in_loop(machine, Unknown("how often the loop turns is not known")):
+        execute(machine, body, frame)
     machine.facts = facts
     touched = machine.journal.rewind(mark)
     for owner, key, value in touched.values():

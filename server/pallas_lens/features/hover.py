@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pallas_lens.model.chip import Chip
 from pallas_lens.model.kernel_body import BodyOperation, OperationKind
-from pallas_lens.model.kernel_call import BlockSpec, KernelCall, KernelFunction, Operand, SpecList
+from pallas_lens.model.kernel_call import BlockSpec, KernelCall, KernelFunction, Operand, Semantics, SpecList
 from pallas_lens.model.module_facts import CallSite, ModuleFacts, Specialised
 from pallas_lens.model.span import Span
 from pallas_lens.model.unknown import Unknown
@@ -21,6 +21,7 @@ from .hover_op import operation_markdown
 from .hover_ref import access_markdown, parameter_markdown
 from .hover_spec import spec_markdown
 from .hover_text import Seen
+from .pictures.picture import PictureForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,14 @@ class Hover:
     range: TextRange
 
 
-def hover(document: Document, facts: ModuleFacts, row: int, column: int, targets: Sequence[Chip]) -> Hover | None:
+def hover(
+    document: Document,
+    facts: ModuleFacts,
+    row: int,
+    column: int,
+    targets: Sequence[Chip],
+    pictures: PictureForm = PictureForm.NONE,
+) -> Hover | None:
     """What is known of the thing at a position; None where that is no part of a kernel or its call.
 
     A call is shown in its most concrete specialisation: an example before a caller of
@@ -42,7 +50,7 @@ def hover(document: Document, facts: ModuleFacts, row: int, column: int, targets
         return None
     at = _Position(document, place[0].anchor, row, column)
     for site in facts.sites:
-        for seen in _views(site, targets):
+        for seen in _views(site, targets, pictures):
             found = _in_body(at, seen) or _in_call(at, seen)
             if found is not None:
                 return found
@@ -82,7 +90,7 @@ class _Position:
 _CONCRETENESS = {"example": 0, "call": 1, "defaults": 2, "generic": 3}
 
 
-def _views(site: CallSite, targets: Sequence[Chip]) -> Iterator[Seen]:
+def _views(site: CallSite, targets: Sequence[Chip], pictures: PictureForm) -> Iterator[Seen]:
     """Every specialisation and world of a site, the most concrete and likeliest first."""
     general = next((one.worlds[0] for one in site.specialisations if one.name == "generic" and one.worlds), None)
 
@@ -91,7 +99,7 @@ def _views(site: CallSite, targets: Sequence[Chip]) -> Iterator[Seen]:
 
     for specialised in sorted(site.specialisations, key=rank):
         for call, body in zip(specialised.worlds, specialised.bodies, strict=False):
-            yield Seen(call, body, specialised, general, tuple(targets))
+            yield Seen(call, body, specialised, general, tuple(targets), pictures)
 
 
 def _in_body(at: _Position, seen: Seen) -> Hover | None:
@@ -124,7 +132,8 @@ def _in_call(at: _Position, seen: Seen) -> Hover | None:
     where = at.range_of(call.callee_span)
     if where is not None:
         return Hover(call_markdown(seen), where)
-    for axis, span in enumerate(call.grid_dim_spans):
+    entry_spans = call.semantics.entry_spans if isinstance(call.semantics, Semantics) else ()
+    for axis, span in (*enumerate(call.grid_dim_spans), *enumerate(entry_spans)):
         where = at.range_of(span)
         if where is not None and not isinstance(call.grid, Unknown) and axis < len(call.grid):
             return Hover(axis_markdown(axis, seen), where)

@@ -17,7 +17,9 @@ from pallas_lens.model.unknown import Unknown
 from pallas_lens.model.vmem import MemoryUse, buffer_item, vmem_of
 
 from .hover_grid import grid_line
+from .hover_pictures import vmem_markdown
 from .hover_ref import ref_shape
+from .hover_roofline import roofline_markdown
 from .hover_text import (
     Seen,
     array_text,
@@ -48,7 +50,8 @@ def call_markdown(seen: Seen) -> str:
     if isinstance(call.operands, Unknown):
         parts += [f"operands not known: {call.operands.reason}", _structure(call)]
     else:
-        parts += [_refs(call.operands, seen), _budget(seen)]
+        vmem = [use for chip in seen.chips if isinstance(use := vmem_of(call, chip), MemoryUse)]
+        parts += [vmem_markdown(vmem, seen), _refs(call.operands, seen), _budget(vmem, seen), roofline_markdown(seen)]
     parts.append(_reasons(seen))
     if len(seen.specialised.worlds) > 1:
         parts.append(f"one of {len(seen.specialised.worlds)} ways that its conditions may go")
@@ -118,9 +121,8 @@ def _moves(operand: Operand, seen: Seen) -> tuple[str, str]:
     return axes, number_text(counted.fetches) if isinstance(counted, Transfers) else "?"
 
 
-def _budget(seen: Seen) -> str:
-    vmem = {chip.name: vmem_of(seen.call, chip) for chip in seen.chips}
-    uses = {name: use for name, use in vmem.items() if isinstance(use, MemoryUse)}
+def _budget(vmem: list[MemoryUse], seen: Seen) -> str:
+    uses = {use.chip: use for use in vmem}
     rows = [
         ("**VMEM** limit", *(bytes_text(use.limit) for use in uses.values())),
         ("windows", *(bytes_text(use.windows) for use in uses.values())),

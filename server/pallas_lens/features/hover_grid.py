@@ -6,6 +6,7 @@ from pallas_lens.model.grid import step_count
 from pallas_lens.model.kernel_call import BlockSpec, KernelCall, Role, Semantics
 from pallas_lens.model.unknown import Unknown
 
+from .core_split_text import asks_for_a_split, lone_cores, split_clauses
 from .hover_text import Seen, code, dim_text, dims_text, name_code, number_text, ref_name
 from .index_map_axes import moving_axes
 
@@ -39,10 +40,7 @@ def _semantics(seen: Seen) -> list[str]:
         return []
     entries = call.semantics.entries
     parts = [", ".join("?" if isinstance(entry, Unknown) else entry or "arbitrary" for entry in entries)]
-    split = [chip for chip in seen.chips if chip.cores > 1]
-    if "parallel" in entries and split:
-        parts.append(f"{split[0].cores} cores of {', '.join(chip.name for chip in split)} share a parallel axis")
-    return parts
+    return [*parts, *split_clauses(seen)] if asks_for_a_split(seen) else parts
 
 
 def axis_markdown(axis: int, seen: Seen) -> str:
@@ -64,6 +62,8 @@ def axis_markdown(axis: int, seen: Seen) -> str:
     lines = [" · ".join(parts), _moved(call, axis, len(call.grid))]
     if isinstance(dim, Unknown):
         lines.append(f"?: {dim.reason}")
+    if asks_for_a_split(seen):
+        lines += [*split_clauses(seen), lone_cores(seen)]
     lines.append(seen.reading)
     return "\n\n".join(line for line in lines if line)
 

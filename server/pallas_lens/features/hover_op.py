@@ -37,12 +37,12 @@ def operation_markdown(operation: BodyOperation, chips: tuple[Chip, ...]) -> str
     """The cost of an operation; "" for what has none of its own (loops, conditions, copies)."""
     if operation.kind in _NO_COST or not operation.name:
         return ""
-    name = _readable(operation.name)
-    if _is_scalar(operation):
+    name = readable(operation.name)
+    if is_scalar(operation):
         return f"**{name}** · scalar core, no vector cost"
     cost = cost_of(operation.name)
     if cost is None:
-        return f"**{name}** · not measured" if _is_numeric(operation.name) else ""
+        return f"**{name}** · not measured" if is_numeric(operation.name) else ""
     if cost.kind == "matmul":
         return matmul_markdown(name, operation, chips)
     return _cost_markdown(name, operation, cost, chips)
@@ -74,7 +74,8 @@ _SYMBOLS = {
 }
 
 
-def _readable(name: str) -> str:
+def readable(name: str) -> str:
+    """An operation's name as people write it: "jnp.exp", "`+`"."""
     if name.startswith("operator."):
         return code(_SYMBOLS.get(name.removeprefix("operator."), name))
     short = {
@@ -90,11 +91,12 @@ def _readable(name: str) -> str:
     return name
 
 
-def _is_numeric(name: str) -> bool:
+def is_numeric(name: str) -> bool:
+    """Whether the name is of an operation on values, which has a cost."""
     return name.startswith(("jax.numpy.", "jax.lax.", "jax.nn.", "jax.scipy.", "jax.Array.", "operator."))
 
 
-def _is_scalar(operation: BodyOperation) -> bool:
+def is_scalar(operation: BodyOperation) -> bool:
     """Whether every shape that is known is (), at least one is, and so is the result: 0-d values live in scalars."""
     result = operation.result
     if result is None or result.shape != ():
@@ -107,9 +109,9 @@ def _is_number(operand: ArrayType) -> bool:
 
 
 def _cost_markdown(name: str, operation: BodyOperation, cost: NamedCost, chips: tuple[Chip, ...]) -> str:
-    value = _measured_value(operation, cost)
+    value = measured_value(operation, cost)
     dtype = None if value is None or isinstance(value.dtype, Unknown) else value.dtype
-    rows = _rows(operation, cost, dtype)
+    rows = measured_rows(operation, cost, dtype)
     unmeasured = dtype is not None and not any(row.dtype == dtype for row in rows)
     head = [f"**{name}**"]
     if unmeasured:
@@ -133,7 +135,7 @@ def _cost_markdown(name: str, operation: BodyOperation, cost: NamedCost, chips: 
     return "\n\n".join(part for part in parts if part)
 
 
-def _measured_value(operation: BodyOperation, cost: NamedCost) -> ArrayType | None:
+def measured_value(operation: BodyOperation, cost: NamedCost) -> ArrayType | None:
     """The array whose type and size the cost goes by: the largest operand with a known dtype, else the result."""
     arrays = [one for one in operation.operands if one.shape != () and not isinstance(one.dtype, Unknown)]
     if operation.result is not None and not isinstance(operation.result.dtype, Unknown):
@@ -152,7 +154,7 @@ def _size(array: ArrayType) -> int:
     return prod(dim if isinstance(dim, int) else 1 for dim in array.shape)
 
 
-def _rows(operation: BodyOperation, cost: NamedCost, dtype: str | None) -> tuple[CostRow, ...]:
+def measured_rows(operation: BodyOperation, cost: NamedCost, dtype: str | None) -> tuple[CostRow, ...]:
     """The rows that speak of this operation: of its dtype, its axis, its cast; f32 and bf16 where no dtype is known."""
     if dtype is None:
         wanted = [row for row in cost.rows if row.dtype in _WHERE_NAME_ALONE]
@@ -234,7 +236,7 @@ def _table(rows: tuple[CostRow, ...], value: ArrayType | None, cost: NamedCost, 
             for figure in _figures(rows[0], chips)
         )
         lines.append((f"`{array_text(value.shape, value.dtype)}` × {count} vregs", *totals))
-    elif count and value is not None and (wide := _wide_reduction(rows, value)):
+    elif count and value is not None and (wide := wide_reduction(rows, value)):
         groups, lanes, further = wide
         totals = tuple(
             _total(groups, lanes.figures.get(chip.name), count - groups, further.figures.get(chip.name))
@@ -247,7 +249,7 @@ def _table(rows: tuple[CostRow, ...], value: ArrayType | None, cost: NamedCost, 
     return table(header, lines, right=range(1, len(header))) if lines else ""
 
 
-def _wide_reduction(rows: tuple[CostRow, ...], value: ArrayType) -> tuple[int, CostRow, CostRow] | None:
+def wide_reduction(rows: tuple[CostRow, ...], value: ArrayType) -> tuple[int, CostRow, CostRow] | None:
     """For a reduction over more than 128 lanes: row groups, the cost of the first vreg of each, of each further one."""
     if len(rows) != 2 or not rows[0].title.endswith("over lanes") or not rows[1].title.endswith("wide rows"):
         return None

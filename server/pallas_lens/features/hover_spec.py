@@ -26,6 +26,7 @@ from pallas_lens.model.tiling import (
 from pallas_lens.model.unknown import Unknown
 from pallas_lens.model.vmem import BufferItem, buffer_item
 
+from .hover_pictures import walk_markdown
 from .hover_text import (
     Seen,
     axes_text,
@@ -103,7 +104,10 @@ def _operand_markdown(operand: Operand, seen: Seen) -> str:
     lines = [" · ".join(head), _bytes_line(operand, seen)]
     if spec is not None and operand.role in (Role.INPUT, Role.OUTPUT):
         lines += [_legality_line(operand, spec), _index_map_line(operand, spec, seen)]
-    return "\n\n".join(line for line in lines if line)
+    # Lines close together leave the picture in sight, for a hover is not high.
+    text = "  \n".join(line for line in lines if line)
+    picture = walk_markdown(operand, seen) if operand.role in (Role.INPUT, Role.OUTPUT) else ""
+    return f"{text}\n\n{picture}" if picture else text
 
 
 def _bytes_line(operand: Operand, seen: Seen) -> str:

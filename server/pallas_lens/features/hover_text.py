@@ -14,6 +14,8 @@ from pallas_lens.model.symbolic import Integer, multiply
 from pallas_lens.model.unknown import Unknown
 from pallas_lens.model.vmem import BufferItem
 
+from .pictures.picture import PictureForm
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -24,6 +26,7 @@ class Seen:
     specialised: Specialised
     generic: KernelCall | None
     chips: tuple[Chip, ...]
+    pictures: PictureForm = PictureForm.NONE
 
     @property
     def reading(self) -> str:

@@ -13,7 +13,7 @@ from math import prod
 
 from .chip import Chip
 from .grid import step_count
-from .kernel_call import Dim, KernelCall
+from .kernel_call import Dim, Form, KernelCall
 from .symbolic import Integer, ceiling_divide, is_multiple, multiply
 from .unknown import Unknown
 
@@ -50,9 +50,16 @@ class CoreSplit:
 
 
 def core_split(call: KernelCall, chip: Chip) -> CoreSplit | Unknown:
-    """How the chip's cores share the call; Unknown where grid, semantics or a parallel dim leave it open."""
+    """How the chip's cores share the call; Unknown where grid, semantics or a parallel dim leave it open.
+
+    A pipeline inside a kernel is run by the core that runs the kernel: there is nothing to share.
+    """
     if isinstance(call.grid, Unknown):
         return call.grid
+    if call.form is not Form.PALLAS_CALL:
+        return _by_one_core(call.grid, 1)
+    if call.batch_sizes:
+        return Unknown("`vmap` puts parallel axes in front")
     if isinstance(call.semantics, Unknown):
         return call.semantics
     entries = () if call.semantics is None else call.semantics.entries

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+from math import prod
 
 from .kernel_call import Dim, IndexMap, Semantics
-from .symbolic import Expression, Integer, lower_bound, multiply, substitute, symbols_of, upper_bound
+from .symbolic import Integer, lower_bound, multiply, substitute, symbols_of, upper_bound
 from .unknown import Unknown
 
 _MOST_STEPS_WALKED = 1 << 14
@@ -90,6 +93,12 @@ def moves(index_map: IndexMap | Unknown | None, grid: Sequence[Dim] | Unknown) -
 
     It looks at what the index map depends on, not at its values: ``i // 16`` moves also where ``i < 16``.
     """
+    return _moves(index_map, grid if isinstance(grid, Unknown) else tuple(grid))
+
+
+@lru_cache(maxsize=256)
+def _moves(index_map: IndexMap | Unknown | None, grid: tuple[Dim, ...] | Unknown) -> bool | None:
+    # Each chip asks anew for the same operand.
     if isinstance(grid, Unknown):
         rank = 0
         if index_map is None or (isinstance(index_map, IndexMap) and index_map.is_default):
@@ -117,6 +126,19 @@ class Transfers:
     blocks: int
 
 
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """The copies of a window in the order of the walk.
+
+    ``steps``: those that need another block than the step before; ``blocks``: the indices of these blocks;
+    ``times``: how often each block is copied.
+    """
+
+    steps: tuple[int, ...]
+    blocks: tuple[tuple[int, ...], ...]
+    times: Mapping[tuple[int, ...], int]
+
+
 def transfers(index_map: IndexMap | Unknown | None, grid: Sequence[Dim] | Unknown) -> Transfers | Unknown:
     """The transfers of one operand, counted exactly: none where two steps in a row need the same block.
 
@@ -126,6 +148,13 @@ def transfers(index_map: IndexMap | Unknown | None, grid: Sequence[Dim] | Unknow
         return grid
     if index_map is None or (isinstance(index_map, IndexMap) and index_map.is_default):
         return Transfers(1, 1)
+    copies = copies_of(index_map, tuple(grid))
+    return copies if isinstance(copies, Unknown) else Transfers(len(copies.blocks), len(copies.times))
+
+
+@lru_cache(maxsize=16)
+def copies_of(index_map: IndexMap | Unknown, grid: tuple[Dim, ...]) -> Copies | Unknown:
+    """The copies of one operand in the order of the walk; Unknown as ``transfers`` is."""
     if isinstance(index_map, Unknown):
         return index_map
     if isinstance(index_map.results, Unknown):
@@ -142,37 +171,53 @@ def transfers(index_map: IndexMap | Unknown | None, grid: Sequence[Dim] | Unknow
         if isinstance(result.value, Unknown):
             return result.value
         values.append(result.value)
-    # Axes behind the last one that the map reads only repeat its block.
-    used = [axis for axis in range(len(sizes)) if any(axis_symbol(axis) in symbols_of(value) for value in values)]
-    walked = sizes[: used[-1] + 1] if used else []
-    steps = 1
-    for size in walked:
-        steps *= size
     if 0 in sizes:
-        return Transfers(0, 0)
-    if steps > _MOST_STEPS_WALKED:
+        return Copies((), (), {})
+    # Axes behind the last one that the map reads only repeat its block.
+    used = [axis for value in values for axis in _axes_in(value, len(sizes))]
+    walked, repeated = sizes[: max(used, default=-1) + 1], sizes[max(used, default=-1) + 1 :]
+    if prod(walked) > _MOST_STEPS_WALKED:
         return Unknown(f"the walk is longer than {_MOST_STEPS_WALKED} steps")
-    return _walk(values, walked)
+    indices: list[list[int]] = []
+    for value in values:
+        along = _along_the_walk(value, walked)
+        if isinstance(along, Unknown):
+            return along
+        indices.append(along)
+    blocks = list(zip(*indices, strict=True)) if indices else [()]
+    repeats = prod(repeated)
+    copied = [position for position, block in enumerate(blocks) if not position or block != blocks[position - 1]]
+    # Lists are made faster than generators are drained, and walks are long.
+    kept = tuple([blocks[position] for position in copied])
+    return Copies(tuple([position * repeats for position in copied]), kept, Counter(kept))
 
 
-def _walk(values: list[Integer], sizes: list[int]) -> Transfers | Unknown:
-    fetches = 0
-    before: tuple[int, ...] | None = None
-    seen: set[tuple[int, ...]] = set()
-    for step in product(*map(range, sizes)):
-        at: dict[str, Integer] = {axis_symbol(axis): index for axis, index in enumerate(step)}
-        block: list[int] = []
-        for value in values:
-            try:
-                index = value if isinstance(value, int) else substitute(value, at)
-            except ZeroDivisionError:
-                return Unknown("the index map divides by zero")
-            if isinstance(index, Expression):
-                return Unknown(f"the index map depends on {', '.join(sorted(symbols_of(index)))}")
-            block.append(index)
-        now = tuple(block)
-        if now != before:
-            fetches += 1
-            seen.add(now)
-        before = now
-    return Transfers(fetches, len(seen))
+def _axes_in(value: Integer, rank: int) -> list[int]:
+    names = symbols_of(value)
+    return [axis for axis in range(rank) if axis_symbol(axis) in names]
+
+
+def _along_the_walk(value: Integer, sizes: Sequence[int]) -> list[int] | Unknown:
+    """What an index is at each step. It is computed once for each combination of the axes that it depends on."""
+    axes = _axes_in(value, len(sizes))
+    if not axes:
+        return [value] * prod(sizes) if isinstance(value, int) else _not_a_number(value)
+    first, last = axes[0], axes[-1]
+    between = sizes[first : last + 1]
+    table: dict[tuple[int, ...], int] = {}
+    for own in product(*(range(sizes[axis]) for axis in axes)):
+        try:
+            index = substitute(value, {axis_symbol(axis): at for axis, at in zip(axes, own, strict=True)})
+        except ZeroDivisionError:
+            return Unknown("the index map divides by zero")
+        if not isinstance(index, int):
+            return _not_a_number(index)
+        table[own] = index
+    positions = [axis - first for axis in axes]
+    once = [table[tuple([at[position] for position in positions])] for at in product(*map(range, between))]
+    inner, outer = prod(sizes[last + 1 :]), prod(sizes[:first])
+    return [index for index in once for _ in range(inner)] * outer
+
+
+def _not_a_number(index: Integer) -> Unknown:
+    return Unknown(f"the index map depends on {', '.join(sorted(symbols_of(index)))}")

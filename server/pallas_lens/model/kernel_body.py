@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from .kernel_call import ArrayType
 from .span import Span
+from .symbolic import Integer
+from .unknown import Unknown
 from .value_class import value_class
 
 
@@ -30,6 +32,9 @@ class BodyOperation:
     (``operator.add``); ``operands`` and ``result`` are known as far as the evaluator
     could follow shapes and dtypes; ``result_dtype_asked`` is what
     ``preferred_element_type`` says ("" where it is not given, None where not known).
+    ``precision`` is the name that the argument says ("" where it is not given, None where
+    not known). ``turns``: how often the loops around it run it in one step of the grid;
+    ``is_conditional``: a condition that only the run decides may leave it out.
     """
 
     kind: OperationKind
@@ -40,6 +45,9 @@ class BodyOperation:
     result: ArrayType | None = None
     ref: str | None = None
     result_dtype_asked: str | None = ""
+    precision: str | None = ""
+    turns: Integer | Unknown = 1
+    is_conditional: bool = False
 
 
 @value_class()
@@ -52,3 +60,6 @@ class KernelBody:
     specialisation: str = "generic"
     returned: Span | None = None
     """The value that the kernel is sure to return, where it should return nothing."""
+    is_whole: bool = True
+    """False where operations may be missing: the evaluator gave up before the end, a condition may end the kernel
+    before that, or a pipeline runs inside."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 from typing import Any
 
 _UNITS = ("B", "KiB", "MiB", "GiB")
 
 
-def kernels_full(entries: Iterable[dict[str, Any]]) -> str:
-    """Every entry (of ``kernels_json``) as a paragraph with a table."""
-    return "\n".join(_entry(entry) for entry in entries)
+def kernels_full(entries: Iterable[dict[str, Any]], drawings: Iterable[str] = repeat("")) -> str:
+    """Every entry (of ``kernels_json``) as a paragraph with a table; ``drawings``: what of each is drawn in it."""
+    return "\n".join(_entry(entry, drawing) for entry, drawing in zip(entries, drawings, strict=False))
 
 
 def byte_size(value: object) -> str:
@@ -25,7 +26,7 @@ def byte_size(value: object) -> str:
     return f"{amount:.4g} {_UNITS[unit]}"
 
 
-def _entry(entry: dict[str, Any]) -> str:
+def _entry(entry: dict[str, Any], drawing: str) -> str:
     kernel = f", kernel {entry['kernel']}" if entry["kernel"] else ""
     out = [
         f"{entry['filename']}:{entry['row']}:{entry['column']}: {entry['name']}: {entry['form']}{kernel}"
@@ -50,6 +51,7 @@ def _entry(entry: dict[str, Any]) -> str:
             "SMEM",
             {chip: f"{byte_size(use['bytes'])} of {byte_size(use['limit'])}" for chip, use in entry["smem"].items()},
         )
+    out += drawing.splitlines()
     out += [f"  not known: {text}" for text in _unknown(entry["unknown"])]
     return "\n".join(out) + "\n"
 

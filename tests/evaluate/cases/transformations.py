@@ -21,15 +21,9 @@ def specs():
 def copied(x):
     return pl.pallas_call(  #: [many/0] vmapped (6,)
         copy_kernel,
-        in_specs=[
-            pl.BlockSpec((8, 128), lambda i: (i, 0))
-        ],  #: [many] in 0 inputs[0] float32(32, 128) block (8, 128) at (grid0, 0)
-        out_specs=pl.BlockSpec(
-            (8, 128), lambda i: (i, 0)
-        ),  #: [gradient] out 0 outputs[0] float32(32, 128) block (8, 128) at (grid0, 0)
-        out_shape=jax.ShapeDtypeStruct(
-            x.shape, x.dtype
-        ),  #: [in_columns] in 0 inputs[0] float32(16, 128) block (8, 128) at (grid0, 0)
+        in_specs=[pl.BlockSpec((8, 128), lambda i: (i, 0))],  #: [many] in 0 inputs[0] float32(32, 128) block (8, 128) at (grid0, 0)
+        out_specs=pl.BlockSpec((8, 128), lambda i: (i, 0)),  #: [gradient] out 0 outputs[0] float32(32, 128) block (8, 128) at (grid0, 0)
+        out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),  #: [in_columns] in 0 inputs[0] float32(16, 128) block (8, 128) at (grid0, 0)
         grid=(4,),  #: [in_columns] vmapped (5,)
     )(x)
 
@@ -61,9 +55,7 @@ def mapped_twice(x, y):
 
 
 def mapped_often(x):
-    call = pl.pallas_call(
-        copy_kernel, out_shape=jax.ShapeDtypeStruct(x.shape[-1:], x.dtype)
-    )  #: counts in 1, out 1, given 1
+    call = pl.pallas_call(copy_kernel, out_shape=jax.ShapeDtypeStruct(x.shape[-1:], x.dtype))  #: counts in 1, out 1, given 1
     for _ in range(x.ndim - 1):
         call = jax.vmap(call)
     return call(x)
@@ -106,9 +98,7 @@ def changing_call(kernel, out_shape, *, grid_spec, **options):
         def changed(*refs):
             return kernel(*refs)
 
-        return pl.pallas_call(changed, out_shape, grid_spec=another_project.new(grid_spec), **options)(
-            *args
-        )  #: for callers true
+        return pl.pallas_call(changed, out_shape, grid_spec=another_project.new(grid_spec), **options)(*args)  #: for callers true
 
     return call
 

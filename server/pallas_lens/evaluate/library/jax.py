@@ -7,6 +7,7 @@ from typing import Final
 from ...model import symbolic
 from ...model.dtypes import is_floating
 from ...model.symbolic import Expression
+from ...model.unknown import Unknown
 from .. import calling, classes, expressions
 from ..arguments import Arguments
 from ..array_types import (
@@ -24,6 +25,7 @@ from ..array_types import (
 )
 from ..machine import Machine
 from ..operators import truth
+from ..recording import in_loop, turns_between
 from ..texts import written
 from ..values import (
     MISSING,
@@ -389,7 +391,9 @@ def _fori_loop(machine: Machine, arguments: Arguments) -> Value:
     if body is MISSING:
         return unknown_call(machine, "fori_loop", arguments)
     index = Array((), "int32")
-    calling.invoke(machine, body, (index, _carried(machine, start)), {}, arguments.frame)
+    turns = turns_between(machine.settled(arguments.get(0, "lower")), machine.settled(arguments.get(1, "upper")))
+    with in_loop(machine, turns):
+        calling.invoke(machine, body, (index, _carried(machine, start)), {}, arguments.frame)
     return _carried(machine, start)
 
 
@@ -397,8 +401,9 @@ def _while_loop(machine: Machine, arguments: Arguments) -> Value:
     test, body, start = arguments.get(0, "cond_fun"), arguments.get(1, "body_fun"), arguments.get(2, "init_val")
     if body is MISSING:
         return unknown_call(machine, "while_loop", arguments)
-    calling.invoke(machine, test, (_carried(machine, start),), {}, arguments.frame)
-    calling.invoke(machine, body, (_carried(machine, start),), {}, arguments.frame)
+    with in_loop(machine, Unknown("how often a `while_loop` turns is known only when the program runs")):
+        calling.invoke(machine, test, (_carried(machine, start),), {}, arguments.frame)
+        calling.invoke(machine, body, (_carried(machine, start),), {}, arguments.frame)
     return _carried(machine, start)
 
 
@@ -407,7 +412,8 @@ def _scan(machine: Machine, arguments: Arguments) -> Value:
     if body is MISSING:
         return unknown_call(machine, "scan", arguments)
     item = machine.fresh("xs[i]", "it is one slice of what the scan goes over")
-    calling.invoke(machine, body, (_carried(machine, start), item), {}, arguments.frame)
+    with in_loop(machine, Unknown("how many slices the `scan` goes over is not known")):
+        calling.invoke(machine, body, (_carried(machine, start), item), {}, arguments.frame)
     return (_carried(machine, start), machine.fresh("ys", "the scan stacks it"))
 
 

@@ -13,6 +13,7 @@ from ..arguments import Arguments
 from ..array_types import DynamicSlice, array_of, dtype_name
 from ..machine import Machine
 from ..operators import as_integer, truth
+from ..recording import in_branch, in_loop, turns_between
 from ..values import (
     MISSING,
     Array,
@@ -277,19 +278,23 @@ def _run_when(machine: Machine, arguments: Arguments) -> Value:
     facts = machine.facts
     if isinstance(outcome, Condition):
         machine.assume(outcome, True)
-    calling.invoke(machine, function, (), {}, arguments.frame)
+    with in_branch(machine):
+        calling.invoke(machine, function, (), {}, arguments.frame)
     machine.journal.rewind(mark)
     machine.facts = facts
     return None
 
 
 def _loop(machine: Machine, arguments: Arguments) -> Value:
-    return Partial(External("pallas_lens.run_loop"), (), (), arguments.span)
+    bounds = (arguments.get(0, "lower"), arguments.get(1, "upper"), arguments.keywords.get("step", 1))
+    return Partial(External("pallas_lens.run_loop"), bounds, (), arguments.span)
 
 
 def _run_loop(machine: Machine, arguments: Arguments) -> Value:
-    if arguments.positional:
-        calling.invoke(machine, arguments.positional[-1], (Array((), "int32"),), {}, arguments.frame)
+    if len(arguments.positional) > 3:
+        lower, upper, step, function = map(machine.settled, arguments.positional[:4])
+        with in_loop(machine, turns_between(lower, upper, step)):
+            calling.invoke(machine, function, (Array((), "int32"),), {}, arguments.frame)
     return None
 
 

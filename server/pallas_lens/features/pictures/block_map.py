@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress, islice, product, repeat
+
+from pallas_lens.model.grid import Copies
 
 _MOST_COLUMNS = 10
-_MOST_ROWS = 7
+_MOST_ROWS = 6
 _MOST_OUTSIDE = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """One copy in the walk: the step that needs another block than the step before, and that block."""
-
-    step: int
-    block: tuple[int, ...]
+_MOST_MOVES = 17
+"""More than are drawn: one that draws can tell that there are more."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockWalk:
-    """What is to be shown: the array and the block in elements, the copies in the order of the walk.
-
-    ``is_whole``: ``visits`` are all of the walk; else they are its beginning.
-    """
+    """What is to be shown: the array and the block, in elements, and the copies of the walk."""
 
     array: tuple[int, ...]
     block: tuple[int, ...]
-    visits: tuple[Visit, ...]
-    is_whole: bool
+    copies: Copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +72,16 @@ _NO_AXIS = Axis(None, 1, 1, (0,))
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A block that the walk visits: the first step there, its place among the blocks visited, how many copies."""
+    """A block that the walk visits: the first step there, and how many copies."""
 
     step: int
-    order: int
     copies: int
 
 
 @dataclass(frozen=True, slots=True)
 class BlockMap:
-    """The plane, ``cells`` by (index down, index across), ``visits`` those of the walk that lie in it.
+    """The plane. ``cells``: of the blocks shown those that the walk visits, in its order, by (index down, index
+    across); ``moves``: the blocks of the first copies in the plane, also those that are not shown.
 
     ``fixed``: the block indices of the dims that the plane does not show; ``varied``
     those of these dims that the walk moves.
@@ -96,10 +90,9 @@ class BlockMap:
     down: Axis
     across: Axis
     cells: dict[tuple[int, int], Cell]
-    visits: tuple[tuple[int, int], ...]
+    moves: tuple[tuple[int, int], ...]
     fixed: dict[int, int]
     varied: frozenset[int]
-    is_whole: bool
 
     def inside(self, at: tuple[int, int]) -> float:
         """Which part of a block lies in the array, from 0 to 1."""
@@ -139,30 +132,33 @@ class BlockMap:
 def block_map(walk: BlockWalk) -> BlockMap | None:
     """The plane of the last two dims that the walk varies; None where there is none (no dim, step or element)."""
     rank = len(walk.array)
-    if not rank or not walk.visits or 0 in walk.array or 0 in walk.block:
+    if not rank or not walk.copies.blocks or 0 in walk.array or 0 in walk.block:
         return None
-    varied = [dim for dim in range(rank) if len({visit.block[dim] for visit in walk.visits}) > 1]
+    # Walks are long: what follows goes over the copies without a line of Python for each.
+    indices = list(zip(*walk.copies.blocks, strict=True))
+    varied = [dim for dim in range(rank) if len(set(indices[dim])) > 1]
     shown = sorted([*reversed(varied), *(dim for dim in reversed(range(rank)) if dim not in varied)][:2])
-    fixed = {dim: walk.visits[0].block[dim] for dim in range(rank) if dim not in shown}
-    cells: dict[tuple[int, int], Cell] = {}
-    visits: list[tuple[int, int]] = []
-    for visit in walk.visits:
-        if any(visit.block[dim] != index for dim, index in fixed.items()):
-            continue
-        at = (visit.block[shown[0]] if rank > 1 else 0, visit.block[shown[-1]])
-        known = cells.get(at)
-        cells[at] = (
-            Cell(visit.step, len(cells), 1) if known is None else Cell(known.step, known.order, known.copies + 1)
-        )
-        visits.append(at)
+    fixed = {dim: indices[dim][0] for dim in range(rank) if dim not in shown}
+    visits = list(zip(indices[shown[0]] if rank > 1 else repeat(0), indices[shown[-1]], strict=False))
+    steps = walk.copies.steps
+    for dim in fixed.keys() & set(varied):
+        kept = [index == fixed[dim] for index in indices[dim]]
+        indices = [tuple(compress(column, kept)) for column in indices]
+        visits, steps = list(compress(visits, kept)), tuple(compress(steps, kept))
+    # Where the array has no dims but these two, the blocks are counted already.
+    copies = walk.copies.times if rank == 2 else Counter(visits)
+    down = _axis(walk, shown[0], {at[0] for at in copies}, _MOST_ROWS) if rank > 1 else _NO_AXIS
+    across = _axis(walk, shown[-1], {at[1] for at in copies}, _MOST_COLUMNS)
+    # Of several steps of a block, the first one is put in last.
+    first = dict(zip(reversed(visits), reversed(steps), strict=True))
+    seen = sorted((first[at], at) for at in product(down.indices, across.indices) if at in first)
     return BlockMap(
-        _axis(walk, shown[0], {down for down, _ in visits}, _MOST_ROWS) if rank > 1 else _NO_AXIS,
-        _axis(walk, shown[-1], {across for _, across in visits}, _MOST_COLUMNS),
-        cells,
-        tuple(visits),
+        down,
+        across,
+        {at: Cell(step, copies[at]) for step, at in seen},
+        tuple(islice(visits, _MOST_MOVES + 1)),
         fixed,
         frozenset(varied) & fixed.keys(),
-        walk.is_whole,
     )
 
 

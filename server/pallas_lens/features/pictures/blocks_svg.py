@@ -12,7 +12,8 @@ from .steps import step_text
 from .svg import HATCHED, INK, WARNING, box, document, number, path, width_of, words
 
 _MOST_ARROWS = 16
-_LEFT = 4.0
+_LEFT, _TOP = 2.0, 21.0
+_LEGEND = 470.0
 _GAP = 18.0
 _LINE = 17.0
 _INDENT = 18.0
@@ -31,7 +32,8 @@ _ARROW_HEAD = (
 )
 _ARROW_LINE = f'fill="none" stroke="{_ARROW}" stroke-width="1.6"'
 _JUMP = 'stroke-dasharray="4 2" stroke-width="1.2" '
-_THIN = f'fill="none" stroke="{INK}" stroke-width=".7"'
+_SMALL = 'font-size="10.5" font-weight="600"'
+_THIN = f'stroke="{INK}" stroke-width=".7"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,31 +64,39 @@ def blocks_svg(plane: BlockMap) -> str:
     """The plane as an SVG document."""
     layout = _layout(plane)
     shades = _shades(plane)
-    legend = list(_legend(plane))
     parts = [
-        *(words(_LEFT, 12 + line * _LINE, title) for line, title in enumerate(plane.titles)),
+        words(_LEFT, 13, _title(plane)),
         *_blocks(plane, layout, shades),
         *_gaps(plane, layout),
         *_arrows(plane, layout),
         *_numbers(plane, layout, shades),
     ]
-    for line, (sign, text) in enumerate(legend):
-        base = layout.bottom + 20 + line * _LINE
-        parts.append(f'<g transform="translate({number(_LEFT)} {number(base)})">{sign}{words(_INDENT, 0, text)}</g>')
-    longest = max(width_of(text) for text in (*plane.titles, *(text for _, text in legend)))
-    width = max(layout.right + 4, _LEFT + _INDENT + longest)
-    return document(width, layout.bottom + 10 + len(legend) * _LINE, parts, _ARROW_HEAD)
+    x, y = _LEFT, layout.bottom + 19
+    width = max(layout.right, _LEFT + width_of(_title(plane)))
+    for sign, text in _legend(plane):
+        taken = (_INDENT if sign else 0) + width_of(text)
+        if x > _LEFT and x + taken > max(layout.right, _LEGEND):
+            x, y = _LEFT, y + _LINE
+        text_at = x + (_INDENT if sign else 0)
+        parts.append(f'<g transform="translate({number(x)} {number(y)})">{sign}</g>{words(text_at, y, text)}')
+        x += taken + 12
+        width = max(width, x - 12)
+    return document(width + 4, y + 7, parts, _ARROW_HEAD)
+
+
+def _title(plane: BlockMap) -> str:
+    # No-break spaces: others would be drawn as one.
+    return "\u00a0\u00a0\u00a0".join(plane.titles)
 
 
 def _layout(plane: BlockMap) -> _Layout:
-    """Blocks in their own shape, as far as words still fit into one and all of them into a hover."""
+    """Blocks in their own shape, as far as words still fit into one and all of them into the height of a hover."""
     ratio = 1.0 if plane.down.dim is None else plane.across.block / plane.down.block
     # Few blocks can be larger.
-    scale = 1.3 if max(len(plane.across.shown), len(plane.down.shown)) <= 4 else 1.0
-    width = min(max(46 * scale * ratio**0.5, 38), 72 * scale)
-    height = min(max(40 * scale / ratio**0.5, 30), 56 * scale)
-    top = 4 + len(plane.titles) * _LINE
-    return _Layout(_places(plane.across.shown, width, _LEFT), _places(plane.down.shown, height, top), width, height)
+    wide, high = 1.3 if len(plane.across.shown) <= 4 else 1.0, 1.5 if len(plane.down.shown) <= 3 else 1.0
+    width = round(wide * min(max(44 * ratio**0.5, 38), 72))
+    height = round(high * min(max(28 / ratio**0.5, 26), 32))
+    return _Layout(_places(plane.across.shown, width, _LEFT), _places(plane.down.shown, height, _TOP), width, height)
 
 
 def _places(shown: Sequence[int | None], size: float, start: float) -> dict[int, float]:
@@ -101,34 +111,28 @@ def _places(shown: Sequence[int | None], size: float, start: float) -> dict[int,
 
 def _shades(plane: BlockMap) -> dict[tuple[int, int], tuple[str, str]]:
     """Fill and ink of each block that is shown and visited, by its place among these."""
-    shown = [at for at in plane.cells if at[0] in plane.down.indices and at[1] in plane.across.indices]
-    return {at: _SHADES[rank * len(_SHADES) // len(shown)] for rank, at in enumerate(shown)}
+    return {at: _SHADES[rank * len(_SHADES) // len(plane.cells)] for rank, at in enumerate(plane.cells)}
 
 
 def _blocks(plane: BlockMap, layout: _Layout, shades: dict[tuple[int, int], tuple[str, str]]) -> Iterator[str]:
     """The blocks by their fill, what of them lies outside of the array, and the array's outline."""
     filled: dict[str, str] = {}
-    outside, outlines = "", ""
+    outside = ""
     for row, top in layout.tops.items():
         for column, left in layout.lefts.items():
             width, height = layout.width * plane.across.inside(column), layout.height * plane.down.inside(row)
             inner = box(left, top, width, height) if width and height else ""
-            if (row, column) not in shades:
-                outlines += inner
-                continue
-            whole = box(left, top, layout.width, layout.height)
-            outlines += whole
+            fill, _ = shades.get((row, column), ("none", ""))
             if inner:
-                fill, _ = shades[row, column]
                 filled[fill] = filled.get(fill, "") + inner
-            if inner != whole:
+            whole = box(left, top, layout.width, layout.height)
+            if fill != "none" and inner != whole:
                 outside += whole + inner
     for fill, boxes in filled.items():
-        yield path(boxes, f'fill="{fill}"')
+        yield path(boxes, f'fill="{fill}" {_THIN}')
     if outside:
         # Where a block and its inner part overlap, the rule leaves a hole.
-        yield path(outside, f'fill="{HATCHED}" fill-rule="evenodd"')
-    yield path(outlines, _THIN)
+        yield path(outside, f'fill="{HATCHED}" fill-rule="evenodd" {_THIN}')
     last, lowest = plane.across.count - 1, plane.down.count - 1
     left, top = layout.lefts[0], layout.tops[0]
     right = layout.lefts[last] + layout.width * plane.across.inside(last)
@@ -138,23 +142,23 @@ def _blocks(plane: BlockMap, layout: _Layout, shades: dict[tuple[int, int], tupl
 
 def _gaps(plane: BlockMap, layout: _Layout) -> Iterator[str]:
     """Dots where blocks are left out."""
+    yield '<g text-anchor="middle">'
     for before, behind in plane.across.gaps:
         x = (layout.lefts[before] + layout.width + layout.lefts[behind]) / 2
-        for top in layout.tops.values():
-            yield words(x, top + layout.height / 2 + 4, "⋯", 'text-anchor="middle"')
+        yield from (words(x, top + layout.height / 2 + 4, "⋯") for top in layout.tops.values())
     for before, behind in plane.down.gaps:
         y = (layout.tops[before] + layout.height + layout.tops[behind]) / 2
-        for left in layout.lefts.values():
-            yield words(left + layout.width / 2, y + 4, "⋮", 'text-anchor="middle"')
+        yield from (words(left + layout.width / 2, y + 4, "⋮") for left in layout.lefts.values())
+    yield "</g>"
 
 
 def _arrows(plane: BlockMap, layout: _Layout) -> Iterator[str]:
     """The first moves of the walk, each once, as far as they are between blocks that are shown; jumps dashed."""
     yield f"<g {_ARROW_LINE}>"
-    start = layout.lane(plane.visits[0])
+    start = layout.lane(plane.moves[0])
     if start is not None:
         yield f'<circle cx="{number(start[0])}" cy="{number(start[1])}" r="2" fill="{_ARROW}"/>'
-    for before, behind in dict.fromkeys(islice(pairwise(plane.visits), _MOST_ARROWS)):
+    for before, behind in dict.fromkeys(islice(pairwise(plane.moves), _MOST_ARROWS)):
         a, b = layout.lane(before), layout.lane(behind)
         if a is None or b is None or a == b:
             continue
@@ -174,38 +178,39 @@ def _arrows(plane: BlockMap, layout: _Layout) -> Iterator[str]:
 
 def _numbers(plane: BlockMap, layout: _Layout, shades: dict[tuple[int, int], tuple[str, str]]) -> Iterator[str]:
     """In each block the step that first needs it, and how often it is copied where that is more than once."""
-    by_ink: dict[str, str] = {}
+    steps: dict[str, str] = {}
+    copies: dict[str, str] = {}
     for at, (fill, ink) in shades.items():
         cell, inside = plane.cells[at], plane.inside(at)
         left, top = layout.lefts[at[1]], layout.tops[at[0]]
-        step = step_text(cell.step)
-        texts = words(left + 4, top + 12, step)
+        step, times = step_text(cell.step), f"×{step_text(cell.copies)}" if cell.copies > 1 else ""
+        fits = 7 * len(step + times) + 8 < layout.width
         if inside < 1:
-            # The hatching would make the number hard to read.
+            # The hatching would make the numbers hard to read.
             fill, ink = (fill, ink) if inside else (WARNING, "#fff")
-            texts = path(box(left + 1, top + 1, 6 + 6.5 * len(step), 13), f'fill="{fill}"') + texts
-        if cell.copies > 1:
-            copies = f"×{step_text(cell.copies)}"
+            step, times = f"{step} {times}".rstrip() if fits else step, ""
+            steps[ink] = steps.get(ink, "") + path(box(left + 1, top + 1, 6 + 6.5 * len(step), 13), f'fill="{fill}"')
+        steps[ink] = steps.get(ink, "") + words(left + 4, top + 12, step)
+        if times:
             # Beside the step where there is room, away from the arrows.
-            fits = 7 * len(step + copies) + 8 < layout.width
             base = top + 12 if fits else top + layout.height - 4
-            texts += words(left + layout.width - 3, base, copies, 'text-anchor="end"')
-        by_ink[ink] = by_ink.get(ink, "") + texts
-    for ink, texts in by_ink.items():
-        yield f'<g fill="{ink}" font-size="10.5" font-weight="600">{texts}</g>'
+            copies[ink] = copies.get(ink, "") + words(left + layout.width - 3, base, times)
+    for ink, told in steps.items():
+        yield f'<g fill="{ink}" {_SMALL}>{told}</g>'
+    for ink, told in copies.items():
+        yield f'<g fill="{ink}" {_SMALL} text-anchor="end">{told}</g>'
 
 
 def _legend(plane: BlockMap) -> Iterator[tuple[str, str]]:
     """Signs, drawn from the base line of their words, and the words."""
     swatch = 'd="M0 -9h12v10h-12z"'
     again = ", ×2: copied twice" if plane.copies_again else ""
-    yield f'<path {swatch} fill="{_SHADES[0][0]}"/>', f"number: the first step that needs the block{again}"
-    if len(plane.visits) > 1:
-        told = "order of the copies" if len(plane.visits) <= _MOST_ARROWS + 1 else f"the first {_MOST_ARROWS} moves"
+    yield f'<path {swatch} fill="{_SHADES[0][0]}"/>', f"number: the first step of the block{again}"
+    if len(plane.moves) > 1:
+        told = "order of the copies" if len(plane.moves) <= _MOST_ARROWS + 1 else f"the first {_MOST_ARROWS} moves"
         yield f'<path d="M0 -4h12" {_ARROW_LINE} marker-end="url(#a)"/>', told
     if plane.skips_blocks:
-        steps = "any step" if plane.is_whole else "the first steps"
-        yield f"<path {swatch} {_THIN}/>", f"not needed by {steps}"
+        yield f'<path {swatch} fill="none" {_THIN}/>', "not needed by any step"
     if plane.leaves_the_array:
         yield f'<path {swatch} fill="{HATCHED}"/>', "outside of the array"
     if plane.plane:

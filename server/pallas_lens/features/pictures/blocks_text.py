@@ -34,11 +34,11 @@ def _cell_text(plane: BlockMap, row: int | None, column: int | None) -> str:
 def _legend(plane: BlockMap, signs: set[str]) -> Iterator[str]:
     told = {
         "×": "×2: copied twice",
-        _UNVISITED: f"{_UNVISITED} not needed by {'any step' if plane.is_whole else 'the first steps'}",
+        _UNVISITED: f"{_UNVISITED} not needed by any step",
         _PARTIAL: f"{_PARTIAL} partly outside of the array",
         _OUTSIDE: f"{_OUTSIDE} outside of the array",
     }
-    parts = ["number: the first step that needs the block", *(text for sign, text in told.items() if sign in signs)]
+    parts = ["number: the first step of the block", *(text for sign, text in told.items() if sign in signs)]
     yield " · ".join(parts)
     if plane.plane:
         yield plane.plane

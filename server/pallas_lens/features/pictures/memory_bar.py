@@ -149,14 +149,14 @@ def _letter(position: int) -> str:
 
 
 def _bar_text(bar: Bar, names: list[str]) -> str:
-    """A letter for each fortieth of the limit, by the part that fills the middle of it; "]" is the limit."""
+    """A letter for each fortieth of the limit, at least one for each part; "]" is the limit."""
     scale = _pixels(bar) * _CHARACTERS / _BAR
-    ends: list[tuple[float, str]] = []
+    signs = ""
     filled = 0
     for part in bar.parts:
-        filled += part.bytes
-        ends.append((filled * scale, _letter(names.index(part.name))))
-    length = max(round(bar.limit * scale), round(filled * scale))
-    signs = [next((letter for end, letter in ends if position + 0.5 <= end), "·") for position in range(length)]
+        start, filled = filled, filled + part.bytes
+        signs += _letter(names.index(part.name)) * max(round(filled * scale) - round(start * scale), 1)
     limit = round(bar.limit * scale)
-    return f"[{''.join(signs[:limit])}]{''.join(signs[limit:])}"
+    if bar.total <= bar.limit:
+        signs = signs[:limit].ljust(limit, "·")
+    return f"[{signs[:limit]}]{signs[limit:]}"

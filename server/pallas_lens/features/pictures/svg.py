@@ -25,14 +25,14 @@ def document(width: float, height: float, parts: Iterable[str], definitions: str
     """An SVG of that size in pixels, transparent; its words have about the size of a hover's."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{number(width)}" height="{number(height)}" '
-        f'font-family="system-ui,sans-serif" font-size="11.5" fill="{INK}">'
+        f'font-family="system-ui,sans-serif" font-size="12" fill="{INK}">'
         f"<defs>{_HATCH}{definitions}</defs>{''.join(parts)}</svg>"
     )
 
 
 def width_of(text: str) -> float:
     """About how many pixels a line of text takes, and not less: fonts differ."""
-    return 6.6 * len(text)
+    return 6.7 * len(text)
 
 
 def number(value: float) -> str:
