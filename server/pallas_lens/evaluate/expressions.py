@@ -14,7 +14,7 @@ from ..model.kernel_body import OperationKind
 from ..model.symbolic import Expression
 from . import attributes, calling, operators
 from .array_types import array_of, indexed_shape, is_array_like
-from .machine import Frame, Machine
+from .machine import GUARD_LIMIT, MANY_CONDITIONS, SPEC_GUARD_LIMIT, Frame, Machine
 from .recording import in_branch, record
 from .texts import written
 from .values import (
@@ -35,6 +35,7 @@ from .values import (
     ShapeOf,
     SpannedTuple,
     Value,
+    conditions_of,
     describe,
     is_integer,
     item_spans,
@@ -555,9 +556,12 @@ def _gathered(machine: Machine, node: ast.ListComp | ast.GeneratorExp | ast.SetC
                 reason = "the length of what it goes over is not known"
                 item(Opaque(written(generator.target), reason))
                 return machine.fresh(written(node), reason)
+            parts = [item(given) for given in items]
+            if len(conditions_of(*parts)) > (GUARD_LIMIT if all(map(is_integer, items)) else SPEC_GUARD_LIMIT):
+                return machine.fresh(written(node), MANY_CONDITIONS)
             made: Value = SpannedTuple.of((), (), frame.span(node))
-            for given in items:
-                made = machine.lift(lambda a, b: operators.concatenated(machine, a, b), made, item(given))
+            for part in parts:
+                made = machine.lift(partial(operators.concatenated, machine), made, part)
             return made
 
     return machine.lift(over, evaluate(machine, generator.iter, frame))

@@ -138,6 +138,20 @@ def guard_depth(value: Value) -> int:
     return value.depth if isinstance(value, Guarded) else 0
 
 
+def conditions_of(*values: Value) -> frozenset[Hashable]:
+    """The keys of the conditions that guarded values hang on."""
+    keys: set[Hashable] = set()
+    passed: set[int] = set()
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        if isinstance(value, Guarded) and id(value) not in passed:
+            passed.add(id(value))
+            keys.add(value.key)
+            stack += (value.when_true, value.when_false)
+    return frozenset(keys)
+
+
 @value_class()
 class Array:
     """An array (or ``ShapeDtypeStruct``) whose rank is known or not.
