@@ -228,7 +228,7 @@ def run(machine: Machine, function: Function, scope: Scope) -> Value:
     try:
         if isinstance(node, ast.Lambda):
             return expressions.evaluate(machine, node.body, frame)
-        if is_generator(node):
+        if scope.module.document.mentions_yield and is_generator(node):
             statements.execute(machine, node.body, frame)
             return machine.fresh(f"{function.name}(…)", f"`{function.name}` is a generator")
         flow = statements.execute(machine, node.body, frame)

@@ -14,7 +14,7 @@ from ..model.kernel_body import OperationKind
 from ..model.symbolic import Expression
 from . import attributes, calling, operators
 from .array_types import array_of, indexed_shape, is_array_like
-from .machine import GUARD_LIMIT, MANY_CONDITIONS, SPEC_GUARD_LIMIT, Frame, Machine
+from .machine import GUARD_LIMIT, MANY_CONDITIONS, SPEC_GUARD_LIMIT, STEP_LIMIT, Frame, Machine, OutOfBudget
 from .recording import in_branch, record
 from .texts import written
 from .values import (
@@ -52,7 +52,9 @@ _BUILTIN_NAMES: Final = frozenset(dir(builtins))
 
 def evaluate(machine: Machine, node: ast.expr, frame: Frame) -> Value:
     """The value of ``node`` in ``frame``; an Opaque where it cannot be known."""
-    machine.step()
+    machine.steps += 1
+    if machine.steps > STEP_LIMIT:
+        raise OutOfBudget
     handler = _HANDLERS.get(node.__class__)
     if handler is None:
         return machine.fresh(written(node), "this kind of expression is not followed")
@@ -84,7 +86,10 @@ def _constant(machine: Machine, node: ast.Constant, frame: Frame) -> Value:
 
 
 def _name(machine: Machine, node: ast.Name, frame: Frame) -> Value:
-    return look_up(machine, node.id, frame.scope)
+    scope = frame.scope
+    if scope.parent is not None and node.id in scope.variables:
+        return machine.settled(scope.variables[node.id])
+    return look_up(machine, node.id, scope)
 
 
 def look_up(machine: Machine, name: str, scope: Scope) -> Value:

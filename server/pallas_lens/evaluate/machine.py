@@ -130,6 +130,8 @@ class Machine:
     """The sizes of the axes of the meshes over which each ``shard_map`` around what is being run cuts."""
     nesting: int = 0
     """How many expressions are being evaluated, each inside the one before."""
+    looked_up: dict[tuple[int, str], Value] = field(default_factory=dict)
+    """Names of modules, by the ``id`` of the module, that have one value all through the run."""
     functions_made: list[Function] = field(default_factory=list)
     functions_run: set[int] = field(default_factory=set)
 
@@ -200,6 +202,8 @@ class Machine:
                 return alike
         depth = max(guard_depth(when_true), guard_depth(when_false))
         if depth >= GUARD_LIMIT:
+            if not isinstance(_first_way(when_true), BlockSpecValue | tuple | None):
+                return self.fresh(describe(when_true), MANY_CONDITIONS)
             ways = _alternatives(when_true, when_false)
             lengths = {len(way) if isinstance(way, tuple) else None for way in ways}
             if len(lengths) == 1 and None not in lengths:
@@ -277,6 +281,13 @@ class Machine:
 
 
 MANY_CONDITIONS: Final = "depends on many conditions"
+
+
+def _first_way(value: Value) -> Value:
+    """What a value is if all its conditions hold."""
+    while isinstance(value, Guarded):
+        value = value.when_true
+    return value
 
 
 def _alternatives(*values: Value) -> list[Value]:

@@ -130,13 +130,17 @@ class Module:
 
     def look_up(self, name: str, machine: Machine) -> Value:
         """The value of the module-level ``name``; MISSING where nothing binds it."""
-        machine.reads[(self.key, name)] = self.fingerprint(name)
-        machine.exact_reads[(self.key, name)] = self.exact_fingerprint(name)
+        place = (self.key, name)
+        if place in machine.reads and (known := machine.looked_up.get((id(self), name), MISSING)) is not MISSING:
+            return known
+        machine.reads[place] = self.fingerprint(name)
+        machine.exact_reads[place] = self.exact_fingerprint(name)
         indices = self._binders.get(name)
         if indices is None:
             return self._from_star_import(name, machine)
         if len(indices) == 1:
-            return self._value_at(indices[0], name, machine)
+            value = machine.looked_up[(id(self), name)] = self._value_at(indices[0], name, machine)
+            return value
         reader = machine.stack[-1].anchor if machine.stack else machine.statement_anchor
         anchor = (reader or "").removeprefix(self.anchor_prefix)
         # The outcome also hangs on where the reader stands among the bindings.

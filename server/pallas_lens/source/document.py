@@ -41,6 +41,7 @@ class Document:
         "_first_rows",
         "_is_typed",
         "_lines",
+        "_mentions_yield",
         "_rows",
         "_source",
         "_statements",
@@ -69,6 +70,7 @@ class Document:
         self._is_typed = True
         self._first_rows: tuple[int, ...] | None = None
         self._lines: tuple[str, ...] | None = None
+        self._mentions_yield: bool | None = None
         self._rows: dict[str, int] | None = None
         self._statements: tuple[Statement, ...] | None = None
 
@@ -79,6 +81,13 @@ class Document:
     def mentions_pallas(self) -> bool:
         """Whether the text names Pallas at all; where not, there is nothing to say about it."""
         return "pallas" in self.text
+
+    @property
+    def mentions_yield(self) -> bool:
+        """Whether the text may define generators, which few do."""
+        if self._mentions_yield is None:
+            self._mentions_yield = "yield" in self.text
+        return self._mentions_yield
 
     @property
     def lines(self) -> tuple[str, ...]:
