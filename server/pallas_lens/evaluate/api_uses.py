@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -137,8 +138,10 @@ def _imports(statement: Statement) -> tuple[ast.Import | ast.ImportFrom, ...]:
 
 def _scanned(statement: Statement, roots: frozenset[str]) -> _Scan:
     scan = _Scan(roots, any(word in statement.parsed for word in _TRUSTED_GUARDS))
-    for node in statement.tree:
-        scan.visit(node, False, None)
+    # A statement that nests too deep to be walked keeps what was found until then.
+    with suppress(RecursionError):
+        for node in statement.tree:
+            scan.visit(node, False, None)
     return scan
 
 

@@ -12,25 +12,40 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-# Quotes inside the replacement fields of an f-string (Python 3.12) are read as the end
-# and the beginning of strings, which leaves brackets and lines balanced all the same.
-_TOKEN = re.compile(
-    r'''
-      (?P<line>\n(?=\f*[^\s\#]))
-    | """[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+(?:"""|(?P<open1>\\?\Z))
-    | \'\'\'[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*+(?:\'\'\'|(?P<open2>\\?\Z))
-    | "(?:[^"\\\n]|\\.)*+"
-    | '(?:[^'\\\n]|\\.)*+'
-    | (?P<cut>["'](?:[^\\\n]|\\.)*+)
-    | (?P<comment>\#[^\n]*+)
-    | \([^()\[\]{}"'\#\n\\]*+\)
-    | (?P<opening>[(\[{])
-    | (?P<closing>[)\]}])
-    | (?P<joined>\\\n)
-    ''',
-    re.VERBOSE | re.DOTALL,
+# What stands in brackets is mostly names, numbers and plain strings, whose lines are indented: three levels of it are
+# passed over at once. A bracket with anything else in it is looked at token by token.
+_IN_BRACKETS = (
+    r"""(?:[^()\[\]{}"'\#\n\\]++|\n(?=[ \t\n])"""
+    r"""|"[^"\\\n]++"(?!")|""(?!")|'[^'\\\n]++'(?!')|''(?!'))"""
 )
-_EVERY_LINE = re.compile(_TOKEN.pattern.replace(r"\n(?=\f*[^\s\#])", r"\n", 1), re.VERBOSE | re.DOTALL)
+_BRACKET = rf"[(\[{{]{_IN_BRACKETS}*+[)\]}}]"
+for _ in range(2):
+    _BRACKET = rf"[(\[{{](?:{_IN_BRACKETS}|{_BRACKET})*+[)\]}}]"
+
+
+def _tokens(line: str, bracket: str) -> re.Pattern[str]:
+    # Quotes inside the replacement fields of an f-string (Python 3.12) are read as the end
+    # and the beginning of strings, which leaves brackets and lines balanced all the same.
+    return re.compile(
+        rf"""
+          (?P<line>{line})
+        | \"\"\"[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+(?:\"\"\"|(?P<open1>\\?\Z))
+        | \'\'\'[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*+(?:\'\'\'|(?P<open2>\\?\Z))
+        | "(?:[^"\\\n]|\\.)*+"
+        | '(?:[^'\\\n]|\\.)*+'
+        | (?P<cut>["'](?:[^\\\n]|\\.)*+)
+        | (?P<comment>\#[^\n]*+)
+        | {bracket}
+        | (?P<opening>[(\[{{])
+        | (?P<closing>[)\]}}])
+        | (?P<joined>\\\n)
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+_TOKEN = _tokens(r"\n(?=\f*[^\s\#])", _BRACKET.replace(" ", r"\ "))
+_EVERY_LINE = _tokens(r"\n", r"""\([^()\[\]{}"'\#\n\\]*+\)""")
 _GAP = re.compile(r"(?:[ \t\f]*+(?:\#[^\n]*+)?(?:\n|\Z))*+")
 # Words that no bracketed expression can hold: a line that begins with one begins a statement, whatever
 # bracket the lines above left open.
