@@ -192,5 +192,7 @@ def _keywords(statement: Statement, call: ast.Call) -> tuple[Keyword, ...]:
             and isinstance(keyword.value.func, ast.Name)
             and keyword.value.func.id == "dict"
         )
-        made.append(Keyword(keyword.arg, name, span, written(keyword.value), is_dict))
+        # The text of a long list of specs takes long to write, and nobody reads it.
+        text = written(keyword.value) if is_dict or isinstance(keyword.value, ast.Constant) else ""
+        made.append(Keyword(keyword.arg, name, span, text, is_dict))
     return tuple(made)

@@ -403,7 +403,7 @@ def make_function(
 def _subscript(machine: Machine, node: ast.Subscript, frame: Frame) -> Value:
     owner = evaluate(machine, node.value, frame)
     index = evaluate_index(machine, node.slice, frame)
-    result = machine.lift(lambda value, at: subscript(machine, value, at, written(node)), owner, index)
+    result = machine.lift(lambda value, at: subscript(machine, value, at, node), owner, index)
     if machine.recorder is not None and isinstance(owner, Ref) and isinstance(node.ctx, ast.Load):
         record(machine, OperationKind.LOAD, "load", node, node, frame, (owner,), result, ref=owner.name)
     return result
@@ -423,25 +423,25 @@ def evaluate_index(machine: Machine, node: ast.expr, frame: Frame) -> Value:
     return evaluate(machine, node, frame)
 
 
-def subscript(machine: Machine, owner: Value, index: Value, text: str) -> Value:
-    """``owner[index]``; both settled."""
+def subscript(machine: Machine, owner: Value, index: Value, node: ast.expr) -> Value:
+    """``owner[index]``, written as ``node``; both settled."""
     match owner:
         case tuple():
-            return _item(machine, owner, index, text)
+            return _item(machine, owner, index, node)
         case ListValue(items):
             if isinstance(index, slice):
-                return ListValue(machine.lift(lambda part: _item(machine, part, index, text), items))
-            return machine.lift(lambda part: _item(machine, part, index, text), items)
+                return ListValue(machine.lift(lambda part: _item(machine, part, index, node), items))
+            return machine.lift(lambda part: _item(machine, part, index, node), items)
         case DictValue(entries):
             try:
                 if index in entries:
                     value = entries[index]
-                    return machine.fresh(text, "is not set on every path") if value is MISSING else value
+                    return machine.fresh(written(node), "is not set on every path") if value is MISSING else value
             except TypeError:
                 pass
-            return machine.fresh(text, f"the key `{describe(index)}` is not known")
+            return machine.fresh(written(node), f"the key `{describe(index)}` is not known")
         case ShapeOf(array):
-            return _shape_item(machine, array, index, text)
+            return _shape_item(machine, array, index, node)
         case Ref(shape=shape, dtype=dtype):
             return Array(indexed_shape(shape, index), dtype)
         case Array(shape, dtype):
@@ -453,7 +453,7 @@ def subscript(machine: Machine, owner: Value, index: Value, text: str) -> Value:
         case External() | Function():
             return owner
         case _:
-            return machine.fresh(text, f"`{text}` cannot be worked out by reading")
+            return machine.fresh(written(node), f"`{written(node)}` cannot be worked out by reading")
 
 
 def _index_text(index: Value) -> str:
@@ -467,7 +467,7 @@ def _index_text(index: Value) -> str:
             return describe(index)
 
 
-def _item(machine: Machine, items: Value, index: Value, text: str) -> Value:
+def _item(machine: Machine, items: Value, index: Value, node: ast.expr) -> Value:
     if isinstance(items, Opaque):
         return Opaque(f"{items.text}[{_index_text(index)}]", items.reason)
     if isinstance(index, slice):
@@ -475,18 +475,18 @@ def _item(machine: Machine, items: Value, index: Value, text: str) -> Value:
         if all(bound is None or isinstance(bound, int) for bound in bounds) and index.step != 0:
             spans = item_spans(items)
             return SpannedTuple.of(tuple(items)[index], spans[index], None)
-        return machine.fresh(text, "the bounds of the slice cannot be used")
+        return machine.fresh(written(node), "the bounds of the slice cannot be used")
     if isinstance(index, int):
         if -len(items) <= index < len(items):
             return items[index]
-        return machine.fresh(text, f"`{text}` is out of range")
-    return machine.fresh(text, f"the index `{describe(index)}` is not known")
+        return machine.fresh(written(node), f"`{written(node)}` is out of range")
+    return machine.fresh(written(node), f"the index `{describe(index)}` is not known")
 
 
-def _shape_item(machine: Machine, array: Opaque, index: Value, text: str) -> Value:
+def _shape_item(machine: Machine, array: Opaque, index: Value, node: ast.expr) -> Value:
     shape = machine.shape(array)
     if shape is not None and isinstance(index, int | slice):
-        return _item(machine, shape, index, text)
+        return _item(machine, shape, index, node)
     if isinstance(index, int):
         return symbolic.symbol(f"{array.text}.shape[{index}]", 0)
     return Opaque(f"{array.text}.shape[{_index_text(index)}]", array.reason)

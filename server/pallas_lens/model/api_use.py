@@ -9,7 +9,10 @@ from .span import Span
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A keyword argument: its name, the span of the name alone, of ``name=value``, and the value's text."""
+    """A keyword argument: its name, the span of the name alone, of ``name=value``, and the text of a plain value.
+
+    ``value_text`` is "" where the value is neither a constant nor a dict.
+    """
 
     name: str
     name_span: Span
