@@ -86,6 +86,18 @@ def test_third_parties_stay_where_they_belong(path: Path) -> None:
             assert top in sys.stdlib_module_names or top == "pallas_lens", f"{where} imports {name}"
 
 
+@pytest.mark.parametrize("path", sorted((PACKAGE / "evaluate").rglob("*.py")), ids=lambda path: path.stem)
+def test_the_evaluator_imports_nothing_while_it_runs(path: Path) -> None:
+    """Such an import is asked for again at every call; files that need one another import each other as modules."""
+    functions = [
+        node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)
+    ]
+    found = [
+        node.lineno for one in functions for node in ast.walk(one) if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert found == []
+
+
 def test_worker_runs_on_python_3_10() -> None:
     """The user's interpreter may be older than the server's; its parser decides, as far as ``ast`` can say."""
     paths = [*(PACKAGE / "runtime" / "worker").rglob("*.py"), PACKAGE / "runtime" / "protocol.py"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..model import symbolic
-from ..model.dtypes import is_floating
+from ..model.dtypes import from_short_name, is_floating
 from ..model.symbolic import Expression
 from .values import Array, Dtype, External, Opaque, Ref, ShapeOf, Value, describe
 
@@ -115,8 +115,6 @@ def dtype_name(value: Value) -> str | Opaque:
         case Dtype(name):
             return name
         case str():
-            from ..model.dtypes import from_short_name
-
             return from_short_name(value) or Opaque(value, f"{value!r} is not a dtype that is known here")
         case External("builtins.float"):
             return "float32"
