@@ -98,6 +98,21 @@ def test_the_evaluator_imports_nothing_while_it_runs(path: Path) -> None:
     assert found == []
 
 
+_IMPORT_EACH_FIRST = """
+import importlib, sys
+for name in sys.argv[1:]:
+    for loaded in [one for one in sys.modules if one.startswith("pallas_lens")]:
+        del sys.modules[loaded]
+    importlib.import_module(name)
+"""
+
+
+def test_any_part_of_the_evaluator_can_be_imported_first() -> None:
+    files = sorted((PACKAGE / "evaluate").rglob("*.py"))
+    names = [".".join(("pallas_lens", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in files]
+    subprocess.run([sys.executable, "-c", _IMPORT_EACH_FIRST, *names], check=True)
+
+
 def test_worker_runs_on_python_3_10() -> None:
     """The user's interpreter may be older than the server's; its parser decides, as far as ``ast`` can say."""
     paths = [*(PACKAGE / "runtime" / "worker").rglob("*.py"), PACKAGE / "runtime" / "protocol.py"]

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from ..model.dtypes import BITS
 from ..model.symbolic import multiply
-from . import calling, classes, library
+from . import calling, classes, library, outside
 from .machine import Machine
-from .outside import external
 from .values import (
     MISSING,
     Array,
@@ -51,7 +50,7 @@ def attribute(machine: Machine, owner: Value, name: str) -> Value:
 
 
 def _of_external(machine: Machine, owner: External, name: str) -> Value:
-    return external(f"{owner.path}.{name}")
+    return outside.external(f"{owner.path}.{name}")
 
 
 def _of_module(machine: Machine, owner: ModuleValue, name: str) -> Value:

@@ -12,9 +12,8 @@ from weakref import WeakKeyDictionary
 from ..source.children import children
 from ..source.document import Document
 from ..source.statements import Statement
-from . import statements
+from . import outside, statements
 from .machine import Frame, Machine, OutOfBudget
-from .outside import external
 from .packages import NotRead
 from .values import MISSING, External, Function, ModuleValue, Opaque, Scope, Value
 
@@ -237,7 +236,7 @@ class Module:
                     yield top, ModuleValue(module) if module is not None else External(top)
                 else:
                     module = self._resolve(alias.name, 0, machine)
-                    yield alias.asname, ModuleValue(module) if module is not None else external(alias.name)
+                    yield alias.asname, ModuleValue(module) if module is not None else outside.external(alias.name)
             return
         source = self._resolve(node.module, node.level, machine)
         for alias in node.names:
@@ -262,7 +261,7 @@ class Module:
                     )
                     value = Opaque(bound, reason)
                 else:
-                    value = external(inner)
+                    value = outside.external(inner)
             yield bound, value
 
 
