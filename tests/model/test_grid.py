@@ -53,6 +53,8 @@ def test_steps() -> None:
         ((floor_divide(ROW, 2), 0), (8,), Transfers(4, 4)),
         ((modulo(ROW, 2), 0), (8,), Transfers(8, 2)),
         ((add(ROW, COLUMN), 0), (2, 3), Transfers(6, 4)),
+        # A walk of any length.
+        ((ROW, COLUMN), (1 << 20, 1 << 20), Transfers(1 << 40, 1 << 40)),
         # An axis of one step moves nothing.
         ((ROW, COLUMN), (1, 1), Transfers(1, 1)),
         ((ROW,), (0,), Transfers(0, 0)),
@@ -68,7 +70,7 @@ def test_transfers(results: tuple[Integer, ...], grid: tuple[int, ...], expected
         ((ROW, 0), (M, 3)),
         ((ROW, WHY), (4, 3)),
         ((ROW, M), (4, 3)),
-        ((ROW, COLUMN), (1 << 20, 1 << 20)),
+        ((multiply(ROW, COLUMN), 0), (1 << 20, 1 << 20)),
         ((ROW, 0), WHY),
     ],
 )

@@ -98,10 +98,18 @@ def _elements_copied(operand: Operand, spec: BlockSpec | None, array: ArrayType,
             return spec.block_shape
         sizes = tuple(dimension.size for dimension in spec.block_shape)
         times = transfers(spec.index_map, call.grid)
-    numbers = _numbers(sizes)
+    numbers, whole = _numbers(sizes), _numbers(array.shape)
     if isinstance(times, Unknown):
         return times
-    return Unknown("its size is not a number") if numbers is None else prod(numbers) * times.fetches
+    if numbers is None:
+        return Unknown("its size is not a number")
+    if whole is not None and len(whole) == len(numbers) and any(map(int.__mod__, whole, map(_at_least_one, numbers))):
+        return Unknown("blocks at the edge are not told apart in a walk of so many steps")
+    return prod(numbers) * times.fetches
+
+
+def _at_least_one(size: int) -> int:
+    return max(size, 1)
 
 
 def _elements_inside(walk: BlockWalk) -> int:

@@ -10,6 +10,7 @@ from itertools import product
 from math import prod
 
 from .kernel_call import Dim, IndexMap, Semantics
+from .separable_walk import count_transfers
 from .symbolic import Integer, lower_bound, multiply, substitute, symbols_of, upper_bound
 from .unknown import Unknown
 
@@ -142,35 +143,34 @@ class Copies:
 def transfers(index_map: IndexMap | Unknown | None, grid: Sequence[Dim] | Unknown) -> Transfers | Unknown:
     """The transfers of one operand, counted exactly: none where two steps in a row need the same block.
 
-    Unknown where the grid or the map is not concrete, or the walk is longer than 16384 steps.
+    Unknown where the grid or the map is not concrete, or where some index reads several axes in one term and the
+    walk is longer than 16384 steps.
     """
     if isinstance(grid, Unknown):
         return grid
     if index_map is None or (isinstance(index_map, IndexMap) and index_map.is_default):
         return Transfers(1, 1)
+    concrete = _concrete(index_map, tuple(grid))
+    if isinstance(concrete, Unknown):
+        return concrete
+    values, sizes = concrete
+    try:
+        counted = None if 0 in sizes else count_transfers(values, sizes, [*map(axis_symbol, range(len(sizes)))])
+    except ZeroDivisionError:
+        counted = None
+    if counted is not None:
+        return Transfers(*counted)
     copies = copies_of(index_map, tuple(grid))
     return copies if isinstance(copies, Unknown) else Transfers(len(copies.blocks), len(copies.times))
 
 
 @lru_cache(maxsize=16)
 def copies_of(index_map: IndexMap | Unknown, grid: tuple[Dim, ...]) -> Copies | Unknown:
-    """The copies of one operand in the order of the walk; Unknown as ``transfers`` is."""
-    if isinstance(index_map, Unknown):
-        return index_map
-    if isinstance(index_map.results, Unknown):
-        return index_map.results
-    sizes: list[int] = []
-    for dim in grid:
-        if isinstance(dim, Unknown):
-            return dim
-        if not isinstance(dim, int):
-            return Unknown(f"the grid has {dim} steps along an axis")
-        sizes.append(max(dim, 0))
-    values: list[Integer] = []
-    for result in index_map.results:
-        if isinstance(result.value, Unknown):
-            return result.value
-        values.append(result.value)
+    """The copies of one operand in the order of the walk; Unknown for one that is not concrete or too long."""
+    concrete = _concrete(index_map, grid)
+    if isinstance(concrete, Unknown):
+        return concrete
+    values, sizes = concrete
     if 0 in sizes:
         return Copies((), (), {})
     # Axes behind the last one that the map reads only repeat its block.
@@ -190,6 +190,29 @@ def copies_of(index_map: IndexMap | Unknown, grid: tuple[Dim, ...]) -> Copies | 
     # Lists are made faster than generators are drained, and walks are long.
     kept = tuple([blocks[position] for position in copied])
     return Copies(tuple([position * repeats for position in copied]), kept, Counter(kept))
+
+
+def _concrete(
+    index_map: IndexMap | Unknown, grid: tuple[Dim, ...]
+) -> tuple[tuple[Integer, ...], tuple[int, ...]] | Unknown:
+    """The results of the map, and the steps along each axis, none below 0."""
+    if isinstance(index_map, Unknown):
+        return index_map
+    if isinstance(index_map.results, Unknown):
+        return index_map.results
+    sizes: list[int] = []
+    for dim in grid:
+        if isinstance(dim, Unknown):
+            return dim
+        if not isinstance(dim, int):
+            return Unknown(f"the grid has {dim} steps along an axis")
+        sizes.append(max(dim, 0))
+    values: list[Integer] = []
+    for result in index_map.results:
+        if isinstance(result.value, Unknown):
+            return result.value
+        values.append(result.value)
+    return tuple(values), tuple(sizes)
 
 
 def _axes_in(value: Integer, rank: int) -> list[int]:
