@@ -32,6 +32,20 @@ def test_generated_kernels_take_the_bytes_that_the_model_says(environment: JaxEn
 
 
 @pytest.mark.parametrize("environment", environment_params())
+def test_every_allocation_of_generated_modules_is_the_compilers(environment: JaxEnvironment) -> None:
+    done = run(environment, "allocations", "--count", "10", "--seed", "3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(" equal, ") == 5
+
+
+@pytest.mark.parametrize("environment", environment_params())
+def test_no_error_near_the_limit_on_what_the_compiler_accepts(environment: JaxEnvironment) -> None:
+    done = run(environment, "near_limit", "--count", "6", "--chip", "v5e", "--chip", "v6e")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(" accepted with nothing") == 2 and done.stdout.count(" refused with error") == 2
+
+
+@pytest.mark.parametrize("environment", environment_params())
 def test_a_sample_of_costs_is_measured_again(environment: JaxEnvironment) -> None:
     done = run(environment, "op_bundles", "--chip", "v5e", "--dtype", "float32", "exp", "add", "sum over lanes")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -179,6 +179,12 @@ def test_a_step_for_each_core_needs_one_buffer() -> None:
     assert use_of(made, "v5e").total == 4 * MIB, "libtpu"
 
 
+def test_a_step_for_each_core_needs_one_buffer_in_smem_too() -> None:
+    made = call([window((16, 256), "int32", (8, 256), (ROW, 0), space=MemorySpace.SMEM)], (2,), semantics=("parallel",))
+    totals = {name: use.total for name in ("v5p", "v5e") if isinstance(use := smem_of(made, CHIPS[name]), MemoryUse)}
+    assert totals == {"v5p": 8 * KIB, "v5e": 16 * KIB}, "libtpu"
+
+
 @pytest.mark.parametrize(
     ("operands", "bytes_", "exceeds"),
     [

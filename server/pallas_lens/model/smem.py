@@ -7,6 +7,7 @@ is padded to 128 lanes and fills the 1 MiB; a flat one of 200000 entries fits.
 from __future__ import annotations
 
 from .chip import Chip
+from .grid import grid_of_one_core
 from .kernel_call import KernelCall, MemorySpace, Operand, Role
 from .unknown import Unknown
 from .vmem import MemoryUse, memory_use
@@ -23,7 +24,8 @@ def smem_of(call: KernelCall, chip: Chip) -> MemoryUse | Unknown:
         return call.operands
     limit = smem_limit(chip)
     operands = [operand for operand in call.operands if _may_be_in_smem(operand)]
-    return memory_use(operands, call.grid, chip, MemorySpace.SMEM, limit, ceiling=limit)
+    grid = grid_of_one_core(call.grid, call.semantics, chip.cores)
+    return memory_use(operands, grid, chip, MemorySpace.SMEM, limit, ceiling=limit)
 
 
 def _may_be_in_smem(operand: Operand) -> bool:

@@ -9,25 +9,13 @@ words, beside what the model says. Exit code 1: some differ.
 from __future__ import annotations
 
 import argparse
-import atexit
-import os
 import re
-import shutil
 import sys
-import tempfile
-from pathlib import Path
 from typing import Any, Final
 
-_FOLDER = Path(tempfile.mkdtemp(prefix="pallas_lens_core_split_"))
-atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
-os.environ["LIBTPU_INIT_ARGS"] = " ".join(
-    (
-        os.environ.get("LIBTPU_INIT_ARGS", ""),
-        f"--xla_jf_dump_to={_FOLDER}",
-        "--xla_jf_dump_llo_text=true",
-        "--xla_jf_dump_llo_pass_label_regex=original",
-    )
-).strip()
+from pallas_lens.knowledge.measure.compiler_dump import dump_folder
+
+_FOLDER = dump_folder("original")
 
 # It sets what libtpu reads once a process, as the lines above do.
 import pallas_lens.knowledge.measure.ahead_of_time  # noqa: E402, F401

@@ -6,27 +6,15 @@ libtpu reads once a process.
 
 from __future__ import annotations
 
-import atexit
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-_FOLDER = Path(tempfile.mkdtemp(prefix="pallas_lens_schedule_"))
-atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
+from pallas_lens.knowledge.measure.compiler_dump import dump_folder
+
 _LABEL = "pre-delay_hlo-static-per-bundle-utilization"
-os.environ["LIBTPU_INIT_ARGS"] = " ".join(
-    (
-        os.environ.get("LIBTPU_INIT_ARGS", ""),
-        f"--xla_jf_dump_to={_FOLDER}",
-        "--xla_jf_dump_llo_text=true",
-        f"--xla_jf_dump_llo_pass_label_regex={_LABEL}",
-    )
-).strip()
+_FOLDER = dump_folder(_LABEL)
 
 from pallas_lens.knowledge.measure.ahead_of_time import Refused, compile_for  # noqa: E402
 
