@@ -4,7 +4,8 @@
 
 Each kernel copies blocks from inputs to outputs, some through a scratch that carries
 the block of the step before, so that nothing is spilled and every byte that libtpu
-reports is a window or a scratch. Prints one line for each kernel that differs.
+reports is a window or a scratch. Prints one line for each kernel that differs. It compares
+totals, with index maps that divide or do not move; ``allocations.py`` compares item by item.
 
 Of 250 kernels (seed 7) none differs on v5e, v5p, v6e and v7x but those with operands that
 XLA placed in VMEM; on v4 one does, where a float8 copy takes 4 KiB for itself.
